@@ -30,6 +30,7 @@ ORDER = (
     "bricard",
     "governor",
     "dominoes",
+    "escapement",
     "minitaur_leg",
     "control_callback",
     "rope",

@@ -84,6 +84,7 @@ struct Tally {
   long missed = 0;                   // substeps that err too much and cannot be halved any more
   long impacts = 0;                  // at stops
   long cut = 0, caught = 0;          // substeps that end where a stop is touched; steps that end at one without that
+  long located = 0, tries = 0;       // touches within a step; substeps solved for them, whole ones included
 
   // a step that began at a time and errs by so much, most in a body
   void count_error(double of_step, double start, int body) {

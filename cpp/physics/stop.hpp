@@ -25,6 +25,7 @@ struct Stop {
   // the user's step
   bool touched = false;  // it has stood at a bound in it
   int bounces = 0;
+  bool spent = false;   // it had bounced before the last impact
   double approach = 0;  // rate of its measure before the last impact
   // what it presses with while it is held: at the node, at the end of a step that is looked at, and at the node before,
   // so much time ago, 0 if that is not known
@@ -46,6 +47,8 @@ struct Stop {
 constexpr double stop_rounding = 1e-12;
 // By so much (rad or m, per s at rest) an open one is passed that must be held.
 constexpr double least_passing = 1e-14, least_speed = 1e-13;
+// Away from its bound, or against it once more after an impact (rad/s or m/s), is faster than that.
+constexpr double free_to_leave = 1e-9;
 // Where there is none (rad or m), as checkpoints hold finite numbers.
 constexpr double no_bound = 1e300;
 // A measure is looked at before it can have made half a turn (rad or m).

@@ -186,6 +186,8 @@ void Live::put_bounds(int stop, double lower, double upper) {
   law.upper = upper;
 }
 bool Live::rebound() {
+  // a run follows by itself when its control returns
+  if (in_control_) return true;
   const InUse use(in_use_);
   require_standing();
   {

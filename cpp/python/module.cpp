@@ -384,7 +384,9 @@ void bind_live(nb::module_& m) {
       .def_ro("missed", &Tally::missed)
       .def_ro("impacts", &Tally::impacts)
       .def_ro("cut", &Tally::cut)
-      .def_ro("caught", &Tally::caught);
+      .def_ro("caught", &Tally::caught)
+      .def_ro("located", &Tally::located)
+      .def_ro("tries", &Tally::tries);
   nb::class_<Live>(m, "Live", nb::type_slots(function_slots<Live>))
       .def(nb::init<const Core&, const Settings&, const Start&, const LoadArrays&, const RowFunctions&,
                     const SignalFunction&, int, const InInts<-1, 2>&, const std::optional<In<-1>>&>(),

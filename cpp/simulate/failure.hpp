@@ -39,7 +39,11 @@ bool fail(Step<Solver>& of, Outcome outcome, long step, double time) {
   status.size = outcome == Outcome::locked ? solver.widest_gap : of.newton.size;
   for (int l = 0; l < layout.law_count && status.law < 0; ++l)
     if (outcome == Outcome::singular && of.refuses(l)) status.law = l;
-  if (solver.widest_constraint >= 0) status.joint = layout.constraint[solver.widest_constraint].joint;
+  if (solver.widest_constraint >= 0) {
+    const ConstraintInfo& widest = layout.constraint[solver.widest_constraint];
+    status.joint = widest.joint;
+    if (outcome == Outcome::locked && widest.rows == RowKind::stop) status.law = widest.item;
+  }
   if (outcome == Outcome::locked && solver.loop_mismatch.size > layout.loop_tolerance) {
     status.joint = solver.loop_mismatch.joint;
     status.size = solver.loop_mismatch.size;

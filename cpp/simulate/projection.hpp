@@ -98,15 +98,17 @@ struct Projection {
       node.push(1, node.half);
       stops.stand(true);
       if (!settle() || !polish(node.half)) return false;
-      const bool hits = stops.strike();
+      bool hits = stops.strike(false, false);
       node.take_velocities();
       node.half = 0;
-      if (!hits) return true;
-      for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, 0.0);
-      node.push(1, 0);
-      if (!settle() || !polish(0)) return false;
-      node.take_velocities();
-      tell_impacts();
+      for (int impacts = 1, most = stops.most_impacts(); hits; ++impacts) {
+        for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, 0.0);
+        node.push(1, 0);
+        if (!settle() || !polish(0)) return false;
+        node.take_velocities();
+        tell_impacts();
+        hits = impacts <= most && stops.strike(true, impacts == most);
+      }
       return true;
     });
     stops.leave();

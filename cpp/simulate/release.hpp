@@ -8,10 +8,11 @@
 //
 // which errs by O(h^2) where both are as long as each other, as they are between two composed steps. So the end of a
 // step is looked at by the first part of another one of its length, which is not taken. Where something pulls there,
-// the step is cut where the least that any stop presses with vanishes, by false position. That time errs by O(dt^2),
+// the step is cut where the least that any stop presses with vanishes. That time errs by O(dt^2),
 // and the speed after it by the square of that: order 4 is kept.
 #pragma once
 
+#include "simulate/bracket.hpp"
 #include "simulate/step.hpp"
 
 namespace catena::CATENA_ISA {
@@ -23,10 +24,8 @@ struct Release {
   Stops<Solver>& stops = step.stops;
   Newton<Solver>& newton = step.newton;
   bool found = false;
-  double low = 0, high = 0;              // lengths between which it is
-  double low_press = 0, high_press = 0;  // least press there
-  double scale = 0, most = 0;            // of the press, and what counts as none
-  int side = 0, tries = 0;
+  Bracket bracket;             // of lengths, by the least press there
+  double scale = 0, most = 0;  // of the press, and what counts as none
 
   // per multiplier of a part that begins at the node
   double weight_of(double part) const { return 1 / (part * (node.half + 0.5 * part)); }
@@ -48,33 +47,24 @@ struct Release {
   }
   // a step of that length has been taken: whether a stop lets go within
   bool begin(long at, double length, double part) {
-    low_press = stops.least_press(&Stop::press);
+    const double here = stops.least_press(&Stop::press);
     if (!look_at_end(at, part * length)) return false;
-    high_press = stops.least_press(&Stop::press_ahead);
-    if (!(high_press < 0)) return false;
-    low = low_press > 0 ? 1e-12 * length : 0;
-    high = length;
-    scale = std::fabs(low_press) + std::fabs(high_press);
+    const double there = stops.least_press(&Stop::press_ahead);
+    if (!(there < 0)) return false;
+    bracket = {};
+    bracket.begin(here > 0 ? 1e-12 * length : 0, here, length, there);
+    scale = std::fabs(here) + std::fabs(there);
     most = 1e-4 * scale;
-    side = tries = 0;
     return true;
   }
-  double next() const { return high - high_press * (high - low) / (high_press - low_press); }
+  // whether it presses at the node
+  bool presses() const { return bracket.low > 0; }
   // a step of that length has been taken: whether another one is to be tried
   bool look(long at, double length, double part) {
     if (!look_at_end(at, part * length)) return false;
     const double press = stops.least_press(&Stop::press_ahead);
-    if (std::fabs(press) <= 1e-7 * scale || ++tries == 20) return false;
-    // see Rescue::touch
-    const bool presses = press > 0;
-    const double weight = 1 - press / (presses ? low_press : high_press), less = weight > 0 ? weight : 0.5;
-    if (presses) {
-      if (side < 0) high_press *= less;
-      low = length, low_press = press, side = -1;
-    } else {
-      if (side > 0) low_press *= less;
-      high = length, high_press = press, side = 1;
-    }
+    if (std::fabs(press) <= 1e-7 * scale || bracket.looks == 20) return false;
+    bracket.see(length, press);
     return true;
   }
 };

@@ -13,14 +13,15 @@
 // order errs by, is small enough. The finest is kept as it is: nothing is combined, so stiff laws and kinks do no harm.
 // A run whose steps had to be halved is not coarser than the next and says nothing.
 //
-// Stops (solve/stops.hpp): a step at whose end one is passed is cut where the first of them is touched, by false
-// position on its length with the weights of Anderson and Bjoerck, and goes on from there after the impact. After
+// Stops (solve/stops.hpp): a step at whose end one is passed is cut where the first of them is touched, by its length
+// (simulate/bracket.hpp), and goes on from there after the impact. After
 // `cuts` of them, and where a stop is touched for a second time, stops are caught: they take part in the equations, and
 // the rest is taken in plain steps. A composed step is also cut where a stop lets go (simulate/release.hpp).
 #pragma once
 
 #include <algorithm>
 
+#include "simulate/bracket.hpp"
 #include "simulate/checkpoint.hpp"
 #include "simulate/failure.hpp"
 #include "simulate/record.hpp"
@@ -180,21 +181,21 @@ struct Rescue {
       args.status.records = records;
       error = before, largest_error = largest_before;
     };
-    for (bool more = release.low > 0; more;) {
+    for (bool more = release.presses(); more;) {
       back();
       aim = Aim::part;
-      covered = release.next();
+      covered = release.bracket.next();
       const Outcome cut = compose(at, covered, first, shortest);
       if (cut != Outcome::converged) return cut;
       more = release.look(at, covered, part);
     }
-    if (covered > 1e-6 * dt && release.low > 0) {
+    if (covered > 1e-6 * dt && release.presses()) {
       release.found = touches = true;
       return Outcome::converged;
     }
     // it lets go at once
     back();
-    stops.let_go(release.most, release.low > 0 ? &Stop::press_ahead : &Stop::press);
+    stops.let_go(release.most, release.presses() ? &Stop::press_ahead : &Stop::press);
     return touch(at, dt, first, shortest);
   }
   // a step, or as much of it as there is before a stop is touched
@@ -203,8 +204,10 @@ struct Rescue {
     covered = dt;
     touches = false;
     aim = Aim::whole;
+    long tries = 1;
     const auto attempt = [&](double length, Aim for_what) {
       aim = for_what;
+      ++tries;
       args.status.records = records;
       return compose(at, length, first, shortest);
     };
@@ -213,10 +216,13 @@ struct Rescue {
     touches = outcome == Outcome::converged && stops.count() > 0 && end_gap < stop_rounding;
     if (outcome != Outcome::passed) return outcome;
     double low = 0, high = dt, low_gap = start_gap, high_gap = end_gap;
+    Bracket bracket;
     if (!(low_gap > 0.1 * stop_rounding)) {
       // it has just left: somewhere in between it is away
+      bracket.remember(low, low_gap);
       for (int k = 0; k < 12 && low == 0; ++k) {
-        const double half = 0.5 * high;
+        const double half = 0.5 * bracket.comes_back(high, high_gap);
+        bracket.remember(high, high_gap);
         outcome = attempt(half, Aim::look);
         if (outcome != Outcome::passed) return outcome;
         if (end_gap > 0)
@@ -231,25 +237,18 @@ struct Rescue {
         return touch(at, dt, first, shortest);
       }
     }
-    for (int k = 0, side = 0; k < 60; ++k) {
-      const double length =
-          k > 10 && k % 2 == 1 ? 0.5 * (low + high) : high - high_gap * (high - low) / (high_gap - low_gap);
+    bracket.begin(low, low_gap, high, high_gap);
+    while (bracket.looks < 60) {
+      const double length = bracket.next();
       outcome = attempt(length, Aim::touch);
       if (outcome == Outcome::converged) {
         touches = true;
         covered = length;
+        ++args.tally.located;
+        args.tally.tries += tries;
       }
       if (outcome != Outcome::passed) return outcome;
-      // the end that stays loses weight, or it would stay for ever
-      const bool open = end_gap > 0;
-      const double weight = 1 - end_gap / (open ? low_gap : high_gap), less = weight > 0 ? weight : 0.5;
-      if (open) {
-        if (side < 0) high_gap *= less;
-        low = length, low_gap = end_gap, side = -1;
-      } else {
-        if (side > 0) low_gap *= less;
-        high = length, high_gap = end_gap, side = 1;
-      }
+      bracket.see(length, end_gap);
     }
     // several at once, nearly
     return caught(dt, attempt);

@@ -199,7 +199,7 @@ struct Runner {
     if (!args.control(args.context, at, time)) return interrupt(args, at, time);
     node.change_inputs(at);
     if (recorder.recorded) recorder.record_inputs(), recorder.record_control();
-    return true;
+    return stops.stand_as_told() || rebound();
   }
   // of every record, or of the last one
   void keep_checkpoint(long at, bool last) {

@@ -136,17 +136,20 @@ struct Stops {
     follow_bounds();
     room = travel = pace = 0;
   }
-  // the bounds are those of the layout, or far away; true if they were others before
+  // the bounds are those of the layout, or far away
+  double lower_of(const Stop& s) const { return larger(law_of(s).lower, -no_bound); }
+  double upper_of(const Stop& s) const { return -larger(-law_of(s).upper, -no_bound); }
+  bool stand_as_told() const {
+    for (int k = 0; k < count(); ++k)
+      if (stop[k].lower != lower_of(stop[k]) || stop[k].upper != upper_of(stop[k])) return false;
+    return true;
+  }
+  // true if they were others before
   bool follow_bounds() {
-    bool moved = false;
-    for (int k = 0; k < count(); ++k) {
-      Stop& s = stop[k];
-      const double lower = larger(law_of(s).lower, -no_bound), upper = -larger(-law_of(s).upper, -no_bound);
-      moved |= lower != s.lower || upper != s.upper;
-      s.lower = lower, s.upper = upper;
-    }
-    if (moved) room = travel = 0, due = 0;
-    return moved;
+    if (stand_as_told()) return false;
+    for (int k = 0; k < count(); ++k) stop[k].lower = lower_of(stop[k]), stop[k].upper = upper_of(stop[k]);
+    room = travel = 0, due = 0;
+    return true;
   }
   // where all stand at the node
   void meet() {
@@ -203,29 +206,47 @@ struct Stops {
     if (near_count > 0) arm();
   }
   // Velocities have arrived: those that approach a bound give back a part of their speed, the second time in a step of
-  // the user's nothing. True if any does.
-  bool strike() {
+  // the user's nothing. What gives back takes part only while it approaches, so one may push the next: again, with the
+  // velocities after it, until none gives back any more, or as what gives back nothing at last. True if any hits.
+  bool strike(bool again, bool last) {
     bool any = false;
     each_near([&](Stop& s) {
       if (s.at == 0) return;
+      if (!again) s.spent = s.bounces > 0;
       s.approach = rate_of(s);
-      if (!s.takes && s.at * s.approach > 1e-13) {
-        s.held = s.at;
-        s.rate = s.bounces > 0 ? 0 : -law_of(s).restitution * s.approach;
-        ++s.bounces;
-        any = true;
+      const bool hits = s.at * s.approach > (again ? free_to_leave : least_speed);
+      if (gives_back(s) && !last) {
+        s.takes = hits;
+        s.held = hits ? s.at : 0;
+        s.rate = -law_of(s).restitution * s.approach;
+        s.bounces += hits;
+        any |= hits;
+        return;
       }
-      s.takes = true;
+      // what moves away would be held back by what it was hit for, and gain energy
+      const bool anew = hits && (last || !s.takes), part = last || -s.at * s.approach <= free_to_leave;
+      any |= anew;
+      s.bounces += anew;
+      s.held = anew ? s.at : part ? s.held : 0;
+      s.takes = part;
+      s.rate = 0;
     });
-    struck = any;
+    struck = any || again;
     if (any) arm();
     return any;
+  }
+  bool gives_back(const Stop& s) const { return law_of(s).restitution > 0 && !s.spent && !is_locked(s); }
+  // impacts that one may bring about
+  int most_impacts() {
+    int touching = 0;
+    each_near([&](const Stop& s) { touching += s.at != 0; });
+    return 4 + 2 * touching;
   }
   // after an impact some move away from their bound
   void leave() {
     each_near([&](Stop& s) {
       if (s.at == 0) return;
-      s.left = -s.at * rate_of(s) > 1e-9;
+      s.left = -s.at * rate_of(s) > free_to_leave;
       if (s.left) s.held = 0;
       s.rate = 0;
     });

@@ -141,6 +141,14 @@ def test_an_internal_error_is_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- the fixed part
 
 
+@pytest.mark.parametrize("index", [43, 46, 74, 99, 144])
+def test_members_with_limits_are_clean(index: int) -> None:
+    """Also as members of a batch, whose impacts are only counted."""
+    found = runner.record(2311, index, limited=True)
+    assert found["lanes"]
+    assert found["classes"] == {}
+
+
 @pytest.mark.parametrize("index", FIXED)
 def test_fixed_members_are_clean(index: int) -> None:
     found = runner.record(0, index)

@@ -121,7 +121,7 @@ def test_impacts_take_what_they_say(name: str, restitution: float) -> None:
     run = Simulator(scene(name, restitution), 0.002, order=4).run(1.0)
     total = run.energy() + run.dissipated()
     # a block comes to rest with more than four impacts in one step, of which the rest are caught, at order 1
-    caught = name == "block" and restitution == 0
+    caught = name == "block" and run.caught_count > 0
     assert np.abs(total - total[0]).max() < (1e-4 if caught else 2e-7) * max(1.0, np.abs(total[0]))
     times = np.array([impact.time for impact in run.impacts])
     losses = np.array([impact.loss for impact in run.impacts])
@@ -321,6 +321,52 @@ def test_impacts_keep_the_order(name: str, restitution: float, order: int) -> No
     if errors[1] < 1e-12:
         return
     assert log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.4)
+
+
+def leg() -> Mechanism:
+    """A double pendulum whose end falls onto the floor at 0.43 s, is drawn along it, and lifts off at 1.004 s."""
+    m, last, at = Mechanism(), "world", np.zeros(3)
+    for name, angle in (("thigh", 0.5), ("shank", 1.0)):
+        end = at + np.array((np.cos(angle), 0, -np.sin(angle)))
+        m.add_body(name, ct.rod(at, end, mass=1.0))
+        m.add_joint(ct.Revolute(last, name, axis=(0, 1, 0), at=at))
+        last, at = name, end
+    m.add_contact("shank", at=at, point=(0, 0, -1.6), name="floor")
+    return m
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_lifting_off_keeps_the_order(solver: str) -> None:
+    """Order 4 finds the instant; at order 2 the error is that of a lift-off within a step, up to 13 / n^2."""
+    m = leg()
+    true = Simulator(m, 0.0005, order=8).run(1.5)
+    held = np.flatnonzero(true.contact("floor").normal_force > 0)
+    assert 0.43 < held[0] * 0.0005 < 0.44
+    assert 1.0 < held[-1] * 0.0005 < 1.01
+
+    def error(count: int, order: int) -> float:
+        run = Simulator(m, 1.5 / count, order=order, solver=solver).run(steps=count)
+        return float(np.abs(run.position[-1] - true.position[-1]).max())
+
+    assert log2(error(300, 4) / error(600, 4)) == pytest.approx(4, abs=0.2)
+    for count in (150, 240, 400, 700):
+        assert error(count, 2) < 20 / count**2
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_cradle(solver: str, order: int) -> None:
+    """Of five balls that touch, the last one takes all of the speed of the first."""
+    m = Mechanism(gravity=(0, 0, 0))
+    for k in range(5):
+        m.add_body(f"ball{k}", ct.sphere(0.1, mass=1.0), position=(0.2 * k - (0.5 if k == 0 else 0.0), 0, 0))
+    m.bodies["ball0"].velocity = (1.0, 0, 0)
+    for k in range(4):
+        at = {"radius": 0.1, "point": (0.2 * (k + 1) - 0.1, 0, 0), "normal": (-1, 0, 0)}
+        m.add_contact(f"ball{k}", f"ball{k + 1}", **at, restitution=1.0)
+    run = Simulator(m, 0.01, order=order, solver=solver).run(1.0)
+    np.testing.assert_allclose(run.velocity[-1, :, 0], (0, 0, 0, 0, 1), rtol=0, atol=1e-12)
+    assert least_gap(run) >= -1e-12
 
 
 def test_elastic_impacts_are_reversible() -> None:

@@ -245,6 +245,11 @@ def test_violent_chains_stay_within_their_limits(dt: float, restitution: float, 
     assert passed(run) <= 1e-12
     # of thousands of J: no impact adds any, and the scheme's own error is of second order
     assert run.energy().max() - run.energy()[0] < 1e-4 * count * count * (dt / 0.001)
+    # to rounding, also where those that give back speed and those that have spent it are hit in one instant
+    lost: dict[float, float] = {}
+    for impact in run.impacts:
+        lost[impact.time] = lost.get(impact.time, 0.0) + impact.loss
+    assert min(lost.values()) > -1e-9 * run.kinetic_energy().max()
 
 
 @pytest.mark.parametrize("stiffness", [1e2, 1e4, 1e6, 1e8])
@@ -255,6 +260,20 @@ def test_soft_stops_never_raise_the_energy(solver: str, dt: float, stiffness: fl
     depth = np.maximum(run.joint("hinge").angle - 1.0, 0)
     total = run.energy() + 0.5 * stiffness * depth**2
     assert total.max() <= total[0] + 1e-3
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_touches_are_found_with_few_solves(order: int) -> None:
+    """The whole step and the last one included. A fall is a parabola, so the third one hits."""
+    found = {}
+    for name, m, dt in (("drop", drop(1.0, 0.5), 0.01), ("arm", chain(3, 0.3, 0.9), 0.002)):
+        live = Simulator(m, dt, order=order, on_inaccurate="ignore").start()
+        live.step(round(1.7 / dt))
+        found[name] = live.tally
+    assert found["drop"].located >= 5
+    assert found["drop"].tries <= 3 * found["drop"].located
+    assert found["arm"].located > 20
+    assert found["arm"].tries <= 4.5 * found["arm"].located
 
 
 # ---- instants that coincide
@@ -311,6 +330,19 @@ def test_a_servo_drives_into_its_stop_for_an_hour() -> None:
     hinge = run.joint("hinge")
     np.testing.assert_allclose(hinge.angle[10:], 1.0, rtol=0, atol=1e-12)
     np.testing.assert_allclose(hinge.stop[10:-1], -30.0 - G * 0.5 * cos(1.2), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_motion_that_is_prescribed_beyond_a_limit(solver: str) -> None:
+    """No motion does both, and the message names the drive or the limit."""
+    m = rod(1.0)
+    m.add_coupling(ct.PrescribedMotion("hinge", lambda t: 2 * t))
+    run = Simulator(m, 0.01, solver=solver, on_failure="stop").run(1.0)
+    assert run.status.reason in ("locked", "singular")
+    assert run.status.time == pytest.approx(0.5, abs=0.011)
+    if run.status.reason == "locked":
+        assert "'prescribed motion hinge'" in run.status.message or "joint 'hinge' (angle)" in run.status.message
+    assert passed(run) <= 1e-12
 
 
 def test_a_start_at_a_limit() -> None:

@@ -114,3 +114,40 @@ def test_limits_that_cannot_be_moved() -> None:
         live.set_limits("hinges", upper=0.5)
     live.step(60)
     assert live.joint("hinge").angle > 1.0
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_a_control_moves_limits_as_a_live_mechanism_does(restitution: float, order: int) -> None:
+    """Bit for bit: a stop that is put where the door is, then away from it, and one that comes near."""
+    bounds = {10: {"upper": None}, 40: {"upper": 1.5}, 55: {"lower": -0.4}, 90: {"lower": -1.5}}
+
+    def move(k: int, live: ct.Live) -> None:
+        if k in bounds:
+            at = live.joint("hinge").angle
+            live.set_limits("hinge", **{side: at if to is None else to for side, to in bounds[k].items()})
+
+    live = swinging(door(restitution), order=order)
+    poses, rates = [], []
+    for k in range(120):
+        poses.append(live.position.copy())
+        move(k, live)
+        rates.append(live.joint("hinge").rate)
+        live.step()
+    state = door().state()
+    state.joint("hinge").rate = 2.0
+    run = Simulator(door(restitution), 0.01, order=order).run(
+        steps=120, state=state, control=lambda t, live: move(round(t / 0.01), live)
+    )
+    np.testing.assert_array_equal(run.position[:-1], poses)
+    # a node that a control looks at is the one before its limits act
+    assert run.joint("hinge").rate[10] == pytest.approx(2.0, rel=0.1)
+    assert rates[10] == pytest.approx(-restitution * run.joint("hinge").rate[10], abs=1e-9)
+    assert run.joint("hinge").rate[11] == pytest.approx(rates[11], abs=1e-9)
+    assert len(run.impacts) >= 1
+
+
+def test_a_control_cannot_put_a_limit_beyond_the_door() -> None:
+    m = door()
+    with pytest.raises(ValueError, match="move it there first"):
+        Simulator(m, 0.01).run(0.1, control=lambda t, live: live.set_limits("hinge", upper=-0.5))

@@ -38,6 +38,11 @@ _SENTENCES = {
     _core.StatusCode.beyond: "{stop} starts {size:.3g} beyond its limits; mechanism.assemble(state) looks for a pose "
     "within all limits, and Simulator(limits='ignore') runs without limits",
 }
+# where what stays open is a stop
+_SHUT = (
+    "the mechanism locks in the step at t = {time:.6g} s: no motion keeps {stop} within its limits, which are "
+    "passed by {size:.3g} (rad, or relative to the size of its bodies); check what drives it against them"
+)
 # where it is no coordinate that starts beyond its limits
 _DEEP = "{stop} starts {size:.3g} m inside its plane; move the body out along the normal"
 _FAR = "{stop} starts {size:.3g} beyond its limits; start from a state within them"
@@ -101,14 +106,16 @@ def status_of(plan: Plan, ended: _core.Ended) -> Status:
     sentence = _SENTENCES[code]
     if code == _core.StatusCode.beyond and not plan.is_coordinate(ended.law):
         sentence = _DEEP if stiff.startswith("contact") else _FAR
+    if code == _core.StatusCode.locked and stiff:
+        sentence = _SHUT
     message = sentence.format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, stop=stiff, dt=plan.dt)
     if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted, _core.StatusCode.beyond):
         return Status(ok=False, reason=code.name, message=message, time=time, step=step)
-    if stiff:
+    if stiff and code == _core.StatusCode.singular:
         message = f"{stiff} is too stiff for the backward substeps of order {plan.order} at t = {time:.6g} s"
     if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not plan.rescue):
         message += _ADVICE[plan.rescue]
-    dropped = plan.compiled.selection.dropped[ended.joint] if code == _core.StatusCode.locked else 0.0
+    dropped = plan.compiled.selection.dropped[ended.joint] if code == _core.StatusCode.locked and opened else 0.0
     if dropped:
         message += (
             f"; its nearly redundant rows ({dropped:.2g}) are not enforced: if they are intended, lower loop_tolerance="

@@ -232,9 +232,9 @@ class Live(Running[float], _core.Live):
     ) -> None:
         """Move hard limits of a joint coordinate from here on: `set_limits("door", upper=0.0)` locks a closed door.
 
-        A limit that is not given stays. What stands at a limit and moves against it bounces at once. A coordinate that
-        is beyond the limit is refused. The mechanism keeps its own limits, which hold again after `restart`; states do
-        not contain those that are set here.
+        A limit that is not given stays. What stands at a limit and moves against it bounces at once; if a control
+        function moves the limit, when that returns. A coordinate that is beyond the limit is refused. The mechanism
+        keeps its own limits, which hold again after `restart`; states do not contain those that are set here.
         """
         label, place, limits, value = self._limited(name_of(joint), coordinate)
         asked = replace(
