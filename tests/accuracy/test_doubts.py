@@ -65,6 +65,15 @@ def test_halved_steps_are_told() -> None:
         Simulator(rotor(), 0.015, order=8, on_inaccurate="ignore").run(0.51)
 
 
+def test_substeps_that_an_accuracy_asks_for_are_no_complaint() -> None:
+    m = ct.scenes.pendulum(2, "revolute", angle=1.0)
+    m.add_force(ct.Damper("joint1", 1.0))
+    run = Simulator(m).run(0.5)
+    assert run.halved_count > 0
+    assert "halved" not in repr(run)
+    assert f", {run.substeps.sum()} substeps," in repr(run)
+
+
 # ---- edits
 
 

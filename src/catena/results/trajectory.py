@@ -247,6 +247,9 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
 
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
         halved = f", {how_many(self.halved_count, 'step', 'steps')} halved" if self.halved_count else ""
+        if halved and self.info is not None and self.info.accuracy > 0:
+            # the accuracy asks for them
+            halved = f", {int(self.substeps.sum())} substeps"
         if self.made.impacts is not None and len(self.made.impacts):
             halved += f", {how_many(len(self.made.impacts), 'impact', 'impacts')}"
             halved += f" ({how_many(self.caught_count, 'step', 'steps')} caught)" * (self.caught_count > 0)
