@@ -51,11 +51,6 @@ class Contact(Named):
         return f"contact {self.name!r}"
 
     @property
-    def added(self) -> bool:
-        """Whether the contact is part of a mechanism."""
-        return self._added
-
-    @property
     def body(self) -> str:
         """Name of the body that has the point or the ball."""
         return self.measure.b

@@ -25,7 +25,7 @@ from .trajectory_file import (
     Contents,
     array_of,
     document_of,
-    read_archive,
+    loaded,
     record_of,
     selection_of,
     write_archive,
@@ -74,12 +74,7 @@ def save(batch: Batch, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Batch:
     """See Batch.load."""
-    name = file_name(path)
-    contents = read_archive(name, "batch", _MEMBERS)
-    try:
-        return _rebuild(contents)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    return loaded(path, "batch", _MEMBERS, _rebuild)
 
 
 def _rebuild(contents: Contents) -> Batch:

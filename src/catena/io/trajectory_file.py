@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import asdict, fields, replace
 from functools import reduce
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 FORMAT = 11
 
 Contents = dict[str, NDArray[np.generic]]
+Whole = TypeVar("Whole")
 
 # by name: of what they have entries, and the numbers of an entry
 _SHAPES = {name: (of, () if width == 1 else (width,)) for name, per, of, width, _ in _core.records() if per == "node"}
@@ -84,12 +85,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
 
 def load(path: str | os.PathLike[str]) -> Trajectory:
     """See Trajectory.load."""
-    name = file_name(path)
-    contents = read_archive(name, "trajectory", _MEMBERS)
-    try:
-        return _rebuild(contents)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+    return loaded(path, "trajectory", _MEMBERS, _rebuild)
 
 
 def write_archive(path: str | os.PathLike[str], what: str, contents: Contents, document: dict[str, Any]) -> None:
@@ -102,7 +98,19 @@ def write_archive(path: str | os.PathLike[str], what: str, contents: Contents, d
     write_whole(path, lambda file: np.savez(file, **whole))
 
 
-def read_archive(name: str, what: str, members: Collection[str]) -> Contents:
+def loaded(
+    path: str | os.PathLike[str], what: str, members: Collection[str], rebuild: Callable[[Contents], Whole]
+) -> Whole:
+    """What a file contains; whatever is wrong with it is a ValueError that begins with its name."""
+    name = file_name(path)
+    contents = _archive(name, what, members)
+    try:
+        return rebuild(contents)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+
+
+def _archive(name: str, what: str, members: Collection[str]) -> Contents:
     """Arrays of a file that `write_archive` wrote; what else is in it is never looked at."""
     contents = _read(name, what, {*members, "document", "mark", "format"})
     if str(contents.get("mark")) != f"catena {what}":

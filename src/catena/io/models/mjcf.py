@@ -59,7 +59,6 @@ def read(
         mechanism = _Reader(mujoco, model, files, notes).mechanism(
             merge_fixed=merge_fixed, loop_tolerance=loop_tolerance
         )
-    notes.warn()
     return mechanism
 
 

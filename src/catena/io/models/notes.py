@@ -34,12 +34,13 @@ class Notes:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Put the file's name before whatever is wrong with it."""
+        """Put the file's name before whatever is wrong with it, or else warn of what was noted."""
         try:
             yield
         except ValueError as error:
             known = str(error)
             raise ValueError(known if known.startswith(self.file) else f"{self.file}: {known}") from None
+        self.warn()
 
     def warn(self) -> None:
         """Say all of it, if there is anything to say."""

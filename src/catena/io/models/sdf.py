@@ -78,7 +78,6 @@ def read(
     with notes.reading():
         reader = _Reader(parse(read_bytes(folders.model)), folders, notes)
         mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
-    notes.warn()
     return mechanism
 
 

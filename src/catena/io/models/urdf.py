@@ -79,7 +79,6 @@ def read(
         mechanism = _Reader(parse(read_bytes(folders.model)), folders, notes).mechanism(
             floating=floating, merge_fixed=merge_fixed, loops=loops, loop_tolerance=loop_tolerance
         )
-    notes.warn()
     return mechanism
 
 
