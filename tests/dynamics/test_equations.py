@@ -51,6 +51,14 @@ def geared() -> Mechanism:
     return m
 
 
+def rotors_around() -> Mechanism:
+    """A loop all of whose joints have rotors, also the one that closes it."""
+    m = mechanisms.crank_rocker()
+    for k, joint in enumerate(list(m.joints)):
+        m.add_force(ct.Armature(joint, 0.1 + 0.2 * k))
+    return m
+
+
 TREES: dict[str, Callable[[], Mechanism]] = {
     "slider": mechanisms.slider,
     "arm": mechanisms.arm,
@@ -65,6 +73,7 @@ LOOPS: dict[str, Callable[[], Mechanism]] = {
     "minitaur": scenes.minitaur,
     "strandbeest": scenes.strandbeest,
     "geared": geared,
+    "rotors around": rotors_around,
     "driven": driven,
 }
 

@@ -161,6 +161,40 @@ def test_a_point_of_a_coupler() -> None:
     assert abs(moves @ miss) < 1e-6 * np.linalg.norm(moves) * np.linalg.norm(miss)
 
 
+def test_a_joint_that_closes_a_loop_keeps_its_limits() -> None:
+    m = scenes.four_bar()
+    for joint in m.joints.values():
+        joint.limits = ct.Limits(-4, 4)
+    m.add_frame("tip", "link2")
+    there = m.assemble(coordinates={"joint1": 0.6})
+    assert m.reach({"tip": there.frame("tip")}, m.assemble()).coordinates == pytest.approx(there.coordinates, abs=1e-6)
+    # the last one closes the loop
+    value = float(there.joint("joint4").angle)
+    m.joints["joint4"].limits = ct.Limits(value - 4, value - 0.1)
+    with pytest.raises(ct.ReachError, match=f"'joint4' would be at {value:.4g}, beyond its limits"):
+        m.reach({"tip": there.frame("tip")}, m.assemble())
+
+
+def test_a_guess_with_open_joints_is_closed_first(arm: Mechanism) -> None:
+    guess = arm.state()
+    guess.coordinates = ranges(arm).mean(axis=1)
+    wanted = guess.frame("hand")
+    arm.reach({"hand": wanted}, guess)
+    guess.position[3] += (0.02, 0.0, 0.01)
+    found = arm.reach({"hand": wanted}, guess)
+    assert max(found.joint(name).gap for name in arm.joints) < 1e-12
+    assert found.frame("hand")[0] == pytest.approx(wanted[0], abs=1e-9)
+
+
+def test_the_worst_of_a_series_may_miss_by_its_orientation() -> None:
+    m = scenes.pendulum(1, "revolute")
+    place, turn = m.state().frame("link1")
+    aside = multiply(from_rotation_vector(np.array((0, 0, 0.5))), turn)
+    targets = {"link1": (np.array((1.05 * place, place)), np.array((turn, aside)))}
+    with pytest.raises(ct.ReachError, match=r"at target 1 of the series.*by 28\.6 degrees"):
+        m.reach(targets, dt=0.1)
+
+
 def test_several_targets_and_weights() -> None:
     """Two markers that contradict each other: the one that weighs more misses less, by the square of the weights."""
     m = Mechanism(gravity=(0, 0, 0))
@@ -210,7 +244,9 @@ def test_a_series_is_a_trajectory(arm: Mechanism) -> None:
 def test_sentences(arm: Mechanism) -> None:
     for targets, more, words in (
         ({"hnd": (1, 0, 0)}, {}, r"no frame called 'hnd'; did you mean 'hand'"),
-        ({"hand": (1, 0)}, {}, r"position of 'hand'"),
+        ({"hand": (1, 0)}, {}, r"'hand' must be a point \(3,\)"),
+        ({"hand": np.eye(4)}, {}, r"'hand' must be a point.*array of shape \(4, 4\)"),
+        ({"hand": [(1, 0, 0), (1.0, 0, 0, 0)]}, {}, "'hand' must be a point"),
         ({"hand": (1, 0, np.nan)}, {}, "finite"),
         ({"hand": (None, None)}, {}, "neither a position nor an orientation"),
         ({"hand": (None, (2.0, 0, 0, 0))}, {}, "orientation of 'hand'"),
@@ -222,6 +258,8 @@ def test_sentences(arm: Mechanism) -> None:
         ({"hand": (1, 0, 0)}, {"keep": ["link3"]}, "cannot be kept"),
         ({"hand": (1, 0, 0)}, {"limits": {"joint9": (0, 1)}}, "no joint called 'joint9'"),
         ({"hand": (1, 0, 0)}, {"limits": {"joint1": (1, 0)}}, r"\(lower, upper\)"),
+        ({"hand": (1, 0, 0)}, {"limits": {"joint1": 2.0}}, r"\(lower, upper\)"),
+        ({"hand": (1, 0, 0)}, {"limits": 2.0}, "True, False or a mapping"),
         ({"hand": (1, 0, 0)}, {"weights": {"foot": 1.0}}, "'foot', which is no target"),
         ({"hand": (1, 0, 0)}, {"weights": {"hand": 0.0}}, "must be positive"),
         ({"hand": (1, 0, 0)}, {"dt": 0.1}, "dt is for series"),

@@ -7,7 +7,7 @@ from weakref import ref
 import numpy as np
 import pytest
 
-from catena import Batch, BatchError, Simulator, Summaries, scenes
+from catena import AccuracyWarning, Batch, BatchError, Limits, Simulator, Summaries, scenes
 from catena.simulate import summaries
 
 
@@ -17,13 +17,19 @@ def peaks(batch: Batch) -> dict[str, np.ndarray]:
 
 def test_summaries_are_those_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     m = scenes.pendulum(3, "revolute")
-    rng, simulate = np.random.default_rng(0), Simulator(m, 0.005)
+    m.joints["joint2"].limits = Limits(-4.0, 4.0)
+    rng, simulate = np.random.default_rng(0), Simulator(m, 0.005, on_inaccurate="ignore")
     arrays = {
+        "limits": {"joint2": {"upper": rng.uniform(1.0, 1.05, 50)}},
         "coordinates": rng.uniform(-1, 1, (50, 3)),
+        "rates": rng.uniform(0, (1.0, 18.0, 1.0), (50, 3)),
         "masses": {list(m.bodies)[1]: rng.uniform(0.5, 2, 50)},
         "gravity": rng.uniform(-10, 0, (50, 3)),
     }
     whole = simulate.run_batch(steps=20, **arrays)
+    # some come to limits of their own
+    uppers = arrays["limits"]["joint2"]["upper"]
+    assert np.count_nonzero(np.abs(whole.joint("joint2").angle.max(axis=1) - uppers) < 1e-9) > 2
     # several chunks, the last one shorter
     monkeypatch.setattr(summaries, "_LEAST", 7)
     monkeypatch.setattr(summaries, "_MOST", 7)
@@ -57,6 +63,17 @@ def test_members_that_fail_keep_their_row(monkeypatch: pytest.MonkeyPatch, step:
     with pytest.raises(BatchError, match="1 of 5 members failed: member 3") as error:
         Simulator(m, **step).run_batch(0.004, coordinates=coordinates, keep=peaks)
     np.testing.assert_array_equal(error.value.batch["peak"], kept["peak"])
+
+
+def test_a_chunk_that_is_inaccurate_is_said_whichever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(summaries, "_LEAST", 2)
+    monkeypatch.setattr(summaries, "_MOST", 2)
+    simulate = Simulator(scenes.pendulum(1, "revolute"), 0.05)
+    for fast in range(3):
+        coordinates, rates = np.zeros((6, 1)), np.zeros((6, 1))
+        rates[2 * fast] = 15.0
+        with pytest.warns(AccuracyWarning, match=f"1 of 6 members, the worst is {2 * fast}: the steps"):
+            simulate.run_batch(steps=4, coordinates=coordinates, rates=rates, keep=peaks)
 
 
 def test_summaries_that_do_not_fit_are_explained() -> None:

@@ -104,6 +104,7 @@ def test_samples_fill_their_ranges(method: Any) -> None:
         assert tenths.sum() == 100
         # even sequences differ from ten by less than random numbers do, whose deviation is three
         assert method == "monte_carlo" or np.abs(tenths - 10).max() <= {"latin_hypercube": 0}.get(method, 3)
+    assert abs(np.corrcoef(table["a"], table["b"])[0, 1]) < 0.3  # three deviations of what independent ones have
 
 
 # ---- folders

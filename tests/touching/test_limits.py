@@ -493,6 +493,13 @@ def test_what_a_run_tells_of_impacts(tmp_path) -> None:
     again = ct.Trajectory.load(tmp_path / "run.npz")
     assert again.impacts == run.impacts
     assert (again.joint("hinge").stop == run.joint("hinge").stop).all()
+    # soft ones beside it have none
+    both = Mechanism()
+    both.add_body("before", ct.sphere(0.1, mass=1.0), position=(0, 3, 0))
+    both.add_joint(ct.Prismatic("world", "before", axis=(0, 0, 1), at=(0, 3, 0), name="soft"))
+    both.joints["soft"].limits = Limits(-0.1, 0.1, stiffness=1e4, damping=10.0)
+    both.add(rod(1.0, 0.6))
+    assert {impact.name for impact in Simulator(both, 0.005).run(3.0).impacts} == {"hinge"}
     free = ct.scenes.pendulum(2)
     with pytest.raises(AttributeError, match="no hard limits"):
         _ = Simulator(free, 0.01).run(0.1).joint("joint1").stop

@@ -58,16 +58,33 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "run": _RUN,
         "simulate": _RUN,
         "plot": "catena.plot draws mechanisms; mechanism.show() opens a view",
+        "modes": "Dynamics(mechanism).modes(state) finds vibration modes",
+        "mass_matrix": "Dynamics(mechanism).mass_matrix(state) finds it",
+        "jacobian": "Dynamics(mechanism).jacobian(state, name) finds it",
+        "set_limits": "set limits of a joint, as in mechanism.joints['name'].limits = Limits(lower, upper)",
         "nq": "the joint coordinates are `coordinates`, as many as len(mechanism.coordinates)",
         "nv": "the joint coordinates are `coordinates`, as many as len(mechanism.coordinates)",
     }
+    | dict.fromkeys(("ik", "inverse_kinematics"), "mechanism.reach({'hand': (1, 0, 0.5)}) moves frames to targets")
+    | dict.fromkeys(
+        ("add_ground", "add_floor", "add_plane", "add_collision"),
+        "mechanism.add_contact(body) keeps a point or ball of a body above the floor, or any plane",
+    )
     | _in_joint_space("mechanism.state()"),
+    "Dynamics": {
+        **dict.fromkeys(("M", "mass", "inertia", "crba"), "the mass matrix is mass_matrix(state)"),
+        **dict.fromkeys(("rnea", "inverse_dynamics"), "inverse dynamics is efforts(state, accelerations)"),
+        **dict.fromkeys(("aba", "forward_dynamics"), "forward dynamics is accelerations(state, efforts)"),
+        **dict.fromkeys(("coriolis", "nle", "qfrc_bias"), "bias(state) holds gravity, Coriolis and passive forces"),
+        **dict.fromkeys(("equilibrium", "inverse_kinematics", "reach"), "that is a method of the mechanism itself"),
+    },
     "State": _in_joint_space("state"),
     "Trajectory": {
         "plot": "the module catena.plot draws runs, as in catena.plot.energy(run)",
         "animate": "run.show() plays it in a browser, run.save_html(folder) writes a page",
         "times": "the times are `time`",
         "x": "positions of bodies are `position`, (step, body, 3)",
+        "contact_forces": "read one contact, as in run.contact('name').force",
         "states": "a run is indexed by node: run[-1] is its last state",
     }
     | _in_joint_space("run"),
@@ -158,6 +175,8 @@ _CALLS: Mapping[str, Mapping[str, str]] = {
         "shape": "a solid or an Inertia, as in mechanism.add_body('arm', box((0.1, 0.1, 0.1), mass=1.0))",
     },
     "Mechanism.state": dict.fromkeys(("angle", "coordinates", "q", "position", "rates"), _SET_IN_STATE),
+    "Contact": {"restitution": "mechanism.add_contact(body) makes contacts"},
+    "Sweep": {"keep": "a function of a Batch, as in keep=lambda batch: {'end': batch.position[:, -1]}"},
     "Revolute": {"axis": _AXIS},
     "Prismatic": {"axis": _AXIS},
     "box": {"*": "the edges are one triple, as in box((0.1, 0.1, 0.1), mass=1.0)"},

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._util.lookup import did_you_mean, name_of
+from .._util.checks import shown
+from .._util.lookup import did_you_mean, name_of, there_are
 from .._util.rotation import Array, finite, rotate
 from .._util.strict import Strict
+from ..describe.mechanism import Mechanism
 from ..kinematics.state import State
 from .equations import Acting, Equations, System
 from .linear import LinearModel, linear_model
@@ -21,7 +23,6 @@ from .small_motions import SmallMotions
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
-    from ..describe.mechanism import Mechanism
     from ..simulate.live import Live
 
 # coordinates whose share of the motions left is below this part of the largest are not taken
@@ -43,6 +44,8 @@ class Dynamics(Strict):
     """
 
     def __init__(self, mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> None:
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(f"Dynamics needs a Mechanism, got {shown(mechanism)}; its methods take the state")
         self._mechanism = mechanism.snapshot()
         if not self._mechanism.bodies:
             raise ValueError("a mechanism without bodies has no dynamics: add a body first")
@@ -251,12 +254,12 @@ class Dynamics(Strict):
         return body, (frame.position + rotate(frame.orientation, offset))[None]
 
     def _named(self, coordinates: Sequence[str]) -> list[int]:
-        if isinstance(coordinates, str):
-            raise TypeError(f"coordinates must be a list of names, got the string {coordinates!r}")
+        if isinstance(coordinates, str) or not isinstance(coordinates, Iterable):
+            raise TypeError(f"coordinates must be a list of names, got {shown(coordinates)}")
         places = {name: k for k, name in enumerate(self._system.candidates)}
         for k, name in enumerate(coordinates):
             if name not in places:
-                raise ValueError(f"there is no coordinate {name!r}{did_you_mean(name, places)}")
+                raise ValueError(f"there is no coordinate {name!r}{did_you_mean(name, places) or there_are(places)}")
             if name in list(coordinates)[:k]:
                 raise ValueError(f"coordinate {name!r} is given twice")
         return [places[name] for name in coordinates]

@@ -236,6 +236,8 @@ class Live(Running[float], _core.Live):
         function moves the limit, when that returns. A coordinate that is beyond the limit is refused. The mechanism
         keeps its own limits, which hold again after `restart`; states do not contain those that are set here.
         """
+        if isinstance(joint, Mapping):
+            raise ValueError(f"set_limits takes one joint, as in set_limits('door', upper=0.0), got {joint!r}")
         label, place, limits, value = self._limited(name_of(joint), coordinate)
         asked = replace(
             limits, lower=limits.lower if lower is None else lower, upper=limits.upper if upper is None else upper

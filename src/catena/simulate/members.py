@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._util.checks import shown
 from .._util.lookup import no_such
 from .._util.rotation import Array, finite, unit_quaternion
 from ..describe.forces import NUMBERS, SIGNED
@@ -107,7 +108,7 @@ class MemberNumbers:
             if not places:
                 raise ValueError(f"force_parameters: {label} has the same parameters for all members")
             if not isinstance(numbers, Mapping):
-                raise ValueError(f"force_parameters: parameters of {label} must be a mapping, got {numbers!r}")
+                raise ValueError(f"force_parameters: parameters of {label} must be a mapping, got {shown(numbers)}")
             for key, value in numbers.items():
                 own = mechanism.forces[name].parameters
                 if key not in own:
@@ -136,7 +137,10 @@ class MemberNumbers:
                 raise no_such("joint", joint_name, mechanism, "limits: ")
             joint = mechanism.joints[joint_name]
             if not isinstance(value, Mapping):
-                raise ValueError(f"limits: numbers of {joint.label} must be a mapping, got {value!r}")
+                raise ValueError(
+                    f"limits: numbers of {joint.label} must be a mapping such as {{'upper': [0.5, 1.0]}}, "
+                    f"got {shown(value)}"
+                )
             nested = any(isinstance(numbers, Mapping) for numbers in value.values())
             of_coordinates = value if nested else {joint.names[0] if len(joint.names) == 1 else "angle": value}
             for name, numbers in of_coordinates.items():
