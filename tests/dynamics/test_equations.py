@@ -52,8 +52,8 @@ def geared() -> Mechanism:
 
 
 def rotors_around() -> Mechanism:
-    """A loop all of whose joints have rotors, also the one that closes it."""
-    m = mechanisms.crank_rocker()
+    """A loop in space all of whose joints have rotors, also the one that closes it."""
+    m = scenes.bricard()
     for k, joint in enumerate(list(m.joints)):
         m.add_force(ct.Armature(joint, 0.1 + 0.2 * k))
     return m
