@@ -73,6 +73,8 @@ WORKING = ("damping", "friction", "kp", "kd", "effort")
 ROTARY = ("ball", "free")
 # those that make heat of it
 DISSIPATING = ("damping", "friction", "kd")
+# those that make a law act inside the step; whether one does is settled when the simulator is built
+STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
 
 
 @dataclass

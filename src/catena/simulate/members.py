@@ -13,7 +13,7 @@ from .. import _core
 from .._util.checks import shown
 from .._util.lookup import no_such
 from .._util.rotation import Array, finite, unit_quaternion
-from ..describe.forces import NUMBERS, SIGNED
+from ..describe.forces import NUMBERS, SIGNED, STAGED
 from ..describe.inertia import Inertia
 from ..describe.limits import HARD, SOFT, Limits, joint_stops, law_numbers, law_parts, stops_of
 from ..kinematics.member_geometry import MemberGeometry, described_geometry
@@ -31,9 +31,6 @@ Ranges: TypeAlias = Mapping[str, Mapping[str, ArrayLike] | Mapping[str, Mapping[
 
 # what makes a geometry
 _GEOMETRY = ("anchors", "frames", "parameter")
-
-# numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
-_STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
 
 
 class MemberNumbers:
@@ -122,7 +119,7 @@ class MemberNumbers:
                 if (column < 0).any() and number not in SIGNED:
                     raise ValueError(f"{key} of {label} must not be negative")
                 base = parts[places[0]][1].law
-                if number in _STAGED and column.any() and not any(base[other] for other in _STAGED):
+                if number in STAGED and column.any() and not any(base[other] for other in STAGED):
                     raise ValueError(
                         f"force_parameters: {label} has no {key}, so it cannot differ between members: "
                         f"give the force a small {key} before you create the simulator"
