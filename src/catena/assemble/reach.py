@@ -126,8 +126,8 @@ class ReachTree:
         missing = set(kept).difference(*self.movers)
         if missing:
             raise ValueError(
-                f"reach: {min(missing)!r} cannot be kept: it is neither a body that floats nor a joint that carries "
-                "one, besides the other joints that are kept"
+                f"reach: {min(missing)!r} cannot be kept: keep takes floating bodies and joints of the spanning tree, "
+                "and with the other joints that are kept this one would close a loop"
             )
         return np.array([not set(names).isdisjoint(kept) for names in self.movers], dtype=np.int32)
 
@@ -361,7 +361,7 @@ def _refuse(
         state = state_of(mechanism, guess, found, opened)
         raise ReachError(
             f"reach: the loops cannot be closed{f' at target {opened} of the series' if series else ''}: "
-            f"{gaps[opened]:.3g} (rad, or parts of the size) is left; begin from another guess",
+            f"{gaps[opened]:.3g} (rad, or parts of the size) remains; begin from another guess",
             state,
             _left(targets, left[opened]),
         )

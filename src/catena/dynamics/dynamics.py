@@ -280,7 +280,7 @@ class Dynamics(Strict):
             best = int(np.flatnonzero(size >= 0.5 * size.max())[0])
             if size[best] <= _INDEPENDENT * largest:
                 raise ValueError(
-                    "the coordinates of this mechanism do not tell all its motions apart at the described pose: "
+                    "the coordinates of this mechanism do not determine all its motions at the described pose: "
                     "add joints with coordinates, or describe it in another pose"
                 )
             chosen.append(best)

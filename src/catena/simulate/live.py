@@ -266,7 +266,7 @@ class Live(Running[float], _core.Live):
             known = " and ".join(map(repr, names)) or "none"
             raise ValueError(
                 f"set_limits: {joint.label} has no hard limits of {coordinate!r}, only of these coordinates: {known}; "
-                f"give the mechanism wide ones before the simulator is built"
+                f"give the mechanism wide limits before you create the simulator"
             )
         place = [(found, key) for found, key, _ in stops].index((joint, coordinate))
         value = float(self.joint(name).coordinates[joint.names.index(coordinate)])
