@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._util.checks import shown
 from .._util.lookup import did_you_mean, name_of, there_are
 from .._util.rotation import Array, finite, rotate
 from .._util.strict import Strict
-from ..describe.mechanism import Mechanism
 from ..kinematics.state import State
 from .equations import Acting, Equations, System
 from .linear import LinearModel, linear_model
@@ -23,6 +21,7 @@ from .small_motions import SmallMotions
 
 if TYPE_CHECKING:
     from ..describe.bodies import Body
+    from ..describe.mechanism import Mechanism
     from ..simulate.live import Live
 
 # coordinates whose share of the motions left is below this part of the largest are not taken
@@ -44,8 +43,10 @@ class Dynamics(Strict):
     """
 
     def __init__(self, mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> None:
-        if not isinstance(mechanism, Mechanism):
-            raise TypeError(f"Dynamics needs a Mechanism, got {shown(mechanism)}; its methods take the state")
+        if not hasattr(mechanism, "snapshot"):
+            raise TypeError(f"Dynamics needs a Mechanism, got {mechanism!r:.80}; its methods take the state")
+        if coordinates is not None and not isinstance(coordinates, Iterable):
+            raise TypeError(f"coordinates must be a list of names, got {coordinates!r:.80}")
         self._mechanism = mechanism.snapshot()
         if not self._mechanism.bodies:
             raise ValueError("a mechanism without bodies has no dynamics: add a body first")
@@ -254,8 +255,8 @@ class Dynamics(Strict):
         return body, (frame.position + rotate(frame.orientation, offset))[None]
 
     def _named(self, coordinates: Sequence[str]) -> list[int]:
-        if isinstance(coordinates, str) or not isinstance(coordinates, Iterable):
-            raise TypeError(f"coordinates must be a list of names, got {shown(coordinates)}")
+        if isinstance(coordinates, str):
+            raise TypeError(f"coordinates must be a list of names, got the string {coordinates!r}")
         places = {name: k for k, name in enumerate(self._system.candidates)}
         for k, name in enumerate(coordinates):
             if name not in places:

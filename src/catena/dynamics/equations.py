@@ -331,7 +331,7 @@ class Equations:
         if reached.size and np.abs(reached).max() > _CLOSED:
             raise ValueError(f"the coordinates {names} are not independent in this pose")
         if (np.linalg.matrix_rank(every, tol=_RANK * np.abs(every).max(initial=1.0)) < self._freedoms).any():
-            raise ValueError(f"the coordinates {names} do not determine how all bodies move: name more of them")
+            raise ValueError(f"the coordinates {names} do not tell how all bodies move: name more of them")
         g = -np.einsum("pfr,pr->pf", inverse, np.concatenate((drift[:, : self._enforced], left), axis=1))
         return basis, g
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._util.checks import shown
 from .._util.rotation import Array, finite
 from ..assemble.forward_kinematics import placed
 from ..assemble.start_poses import is_tree, start_poses
@@ -57,11 +56,11 @@ def poses_of(mechanism: Mechanism, x: Where) -> Poses:
         return _placed(mechanism, x)
     if not isinstance(x, Readable):
         raise TypeError(
-            "Dynamics takes a State, a Live, a Trajectory, a Batch or a pair of arrays (coordinates, rates), "
-            f"got {shown(x)}"
+            "the dynamics of a mechanism are found at a State, a Live, a Trajectory, a Batch or a pair of arrays "
+            f"(coordinates, rates), got {x!r}"
         )
     if x.mechanism is not mechanism and list(x.mechanism.bodies) != list(mechanism.bodies):
-        raise ValueError("the state belongs to another mechanism than these Dynamics: its bodies have other names")
+        raise ValueError("these dynamics are those of another mechanism: its bodies have other names")
     numbers = getattr(x, "numbers", getattr(x, "_numbers", None))
     if numbers is not None and not numbers.are_shared:
         raise ValueError(
@@ -92,7 +91,7 @@ def poses_of(mechanism: Mechanism, x: Where) -> Poses:
 def _placed(mechanism: Mechanism, given: tuple[ArrayLike, ...]) -> Poses:
     """Coordinates and rates (..., coordinate); joints in loops are closed."""
     if len(given) != 2:
-        raise ValueError(f"Dynamics takes arrays as a pair (coordinates, rates), got {len(given)} of them")
+        raise ValueError(f"give (coordinates, rates), a pair of arrays, got {len(given)} of them")
     names = mechanism.coordinates
     shape = np.shape(given[0])[:-1]
     coordinates, rates = (
