@@ -273,6 +273,27 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
         ValueError,
         ("keep must be a function of a Batch",),
     ),
+    # ---- one thing in place of another
+    "plot.energy(m)": (lambda w: ct.plot.energy(w.m), AttributeError, ("kinetic_energy", "of a state or a run")),
+    "plot.trajectory": (lambda w: ct.plot.trajectory, AttributeError, ("'catena.plot' has no attribute 'trajectory'",)),
+    "scenes.fourbar": (lambda w: ct.scenes.fourbar, AttributeError, ("did you mean 'four_bar'?",)),
+    "joint.angle": (lambda w: w.m.joints["hinge"].angle, AttributeError, ("angle", "state.joint('name')")),
+    "state.set": (lambda w: w.state.set("hinge", 1), AttributeError, ("state.joint('name').angle = 0.3",)),
+    "body.pose": (lambda w: w.m.bodies["arm"].pose, AttributeError, ("`position` and `orientation`",)),
+    "batch[5]": (lambda w: w.sim.run_batch(steps=1, states=2)[5], IndexError, ("no member 5", "from 0 to 1")),
+    "batch.q": (lambda w: w.sim.run_batch(steps=1, states=2).q, AttributeError, ("batch.joint('name').coordinates",)),
+    "Ball(axis=)": (lambda w: ct.Ball("world", "arm", axis=(0, 0, 1)), TypeError, ("about all axes", "Revolute")),
+    "a shape of three numbers": (
+        lambda w: arm().bodies["arm"].add_shape("box", 1, 1, 1),
+        TypeError,
+        ("one tuple", "(0.1, 0.1, 0.1)"),
+    ),
+    "a cube": (lambda w: arm().bodies["arm"].add_shape("cube", (1, 1, 1)), ValueError, ("'cube'", "'box'")),
+    "an effort of text": (
+        lambda w: ct.Motor("hinge", "1"),
+        ValueError,
+        ("motor on hinge", "effort must be a number", "'1'"),
+    ),
     # ---- degrees
     "angle = 90": (
         lambda w: setattr(arm().state().joint("hinge"), "angle", 90),

@@ -58,6 +58,10 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "run": _RUN,
         "simulate": _RUN,
         "plot": "catena.plot draws mechanisms; mechanism.show() opens a view",
+        **dict.fromkeys(
+            ("energy", "kinetic_energy", "potential_energy", "momentum", "drift"),
+            "that is read of a state or a run, as in mechanism.state().energy()",
+        ),
         "modes": "Dynamics(mechanism).modes(state) finds vibration modes",
         "mass_matrix": "Dynamics(mechanism).mass_matrix(state) finds it",
         "jacobian": "Dynamics(mechanism).jacobian(state, name) finds it",
@@ -78,7 +82,17 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("coriolis", "nle", "qfrc_bias"), "bias(state) holds gravity, Coriolis and passive forces"),
         **dict.fromkeys(("equilibrium", "inverse_kinematics", "reach"), "that is a method of the mechanism itself"),
     },
-    "State": _in_joint_space("state"),
+    "State": {"set": "set joints by name, as in state.joint('name').angle = 0.3"} | _in_joint_space("state"),
+    **dict.fromkeys(
+        ("Revolute", "Prismatic", "Cylindrical", "Universal", "Ball", "Screw"),
+        dict.fromkeys(
+            ("angle", "displacement", "coordinates", "rate", "rates"),
+            "that is read of a state or a run, as in state.joint('name').coordinates",
+        ),
+    ),
+    "Body": dict.fromkeys(("pose", "transform"), "a pose is `position` and `orientation`"),
+    "Batch": {"plot": "the module catena.plot draws one member, as in catena.plot.energy(batch[0])"}
+    | _in_joint_space("batch"),
     "Trajectory": {
         "plot": "the module catena.plot draws runs, as in catena.plot.energy(run)",
         "animate": "run.show() plays it in a browser, run.save_html(folder) writes a page",
@@ -179,6 +193,8 @@ _CALLS: Mapping[str, Mapping[str, str]] = {
     "Sweep": {"keep": "a function of a Batch, as in keep=lambda batch: {'end': batch.position[:, -1]}"},
     "Revolute": {"axis": _AXIS},
     "Prismatic": {"axis": _AXIS},
+    "Ball": {"axis": "a ball joint turns about all axes; a hinge is Revolute"},
+    "Body.add_shape": {"*": "the size is one tuple, as in add_shape('box', (0.1, 0.1, 0.1))"},
     "box": {"*": "the edges are one triple, as in box((0.1, 0.1, 0.1), mass=1.0)"},
     "sphere": {"*": "give mass or density by name, as in sphere(0.1, mass=1.0)"},
     "cylinder": {"*": "give mass or density by name, as in cylinder(0.1, 0.5, mass=1.0)"},

@@ -109,6 +109,8 @@ class Batch(Recorded, JointSpace, Readable[Array]):
             member = range(len(self))[member]
         except TypeError:
             raise ValueError(f"a batch is indexed by member, a whole number, got {member!r}") from None
+        except IndexError:
+            raise IndexError(f"there is no member {member}: there are {len(self)}, from 0 to {len(self) - 1}") from None
         count = int(self.counts[member])
         done = self.status[member].step
         position, orientation, velocity, spin = (getattr(self, name)[member, :count][:, which] for name in SIZES)
