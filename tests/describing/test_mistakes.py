@@ -288,7 +288,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
         TypeError,
         ("one tuple", "(0.1, 0.1, 0.1)"),
     ),
-    "a cube": (lambda w: arm().bodies["arm"].add_shape("cube", (1, 1, 1)), ValueError, ("'cube'", "'box'")),
+    "a cube": (lambda w: arm().bodies["arm"].add_shape("cube", (1, 1, 1)), ValueError, ("'cube'", "no kind of shape")),
     "an effort of text": (
         lambda w: ct.Motor("hinge", "1"),
         ValueError,

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._util.lookup import did_you_mean, there_are
+from .._util.lookup import did_you_mean
 from .._util.rotation import IDENTITY, Array, finite, unit_quaternion
 from .._util.strict import Strict, belongs
 
@@ -67,7 +67,7 @@ def placed(
 ) -> Shape:
     """Check the arguments and make a shape; `label` starts the error messages."""
     if kind not in SIZES:
-        raise ValueError(f"{label}: there is no kind of shape {kind!r}{did_you_mean(kind, SIZES) or there_are(SIZES)}")
+        raise ValueError(f"{label}: there is no kind of shape {kind!r}{did_you_mean(kind, SIZES)}")
     lengths = finite(size, (SIZES[kind],), f"{label}: size of a {kind}")
     if kind == "mesh":
         if not isinstance(mesh, str) or not mesh:
