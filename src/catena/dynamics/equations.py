@@ -59,6 +59,12 @@ class Acting(Enum):
         return {"passive": self.value >= 2, "actuators": self.value >= 3}
 
 
+def freedom_names(mechanism: Mechanism, core: _core.Core) -> list[str]:
+    """Names of the freedoms of the tree: coordinates, and velocities of what floats without a joint."""
+    known, bodies = list(mechanism.coordinates), list(mechanism.bodies)
+    return [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in core.freedoms()[0]]
+
+
 class System:
     """A compiled mechanism, its freedoms and independent coordinates; `selected` is None if these are all freedoms."""
 
@@ -66,8 +72,7 @@ class System:
         self.mechanism = mechanism
         self.build = build_core(mechanism)
         freedoms, rows, self.rotors = self.build.core.freedoms()
-        known, bodies = list(mechanism.coordinates), list(mechanism.bodies)
-        names = [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in freedoms]
+        known, names = list(mechanism.coordinates), freedom_names(mechanism, self.build.core)
         # all that equations can be in: coordinates first, then freedoms of what floats
         self.floating = [k for k, coordinate in enumerate(freedoms) if coordinate < 0]
         self.candidates = known + [names[k] for k in self.floating]
