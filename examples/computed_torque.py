@@ -63,18 +63,28 @@ for law in (pd, pd_gravity, computed_torque):
         error.append(wanted(live.time)[0] - live.coordinates)
         torque.append(live.inputs.copy())
     errors[law.__name__], torques[law.__name__] = np.degrees(error), np.array(torque)
-    print(f"{law.__name__:16} largest error {np.abs(error).max() * 180 / np.pi:6.3f} degrees, up to {np.abs(torque).max():.0f} N m")
 largest = {name: np.abs(error).max() for name, error in errors.items()}
+for name, error in largest.items():
+    print(f"{name:16} largest error {error:6.3f} degrees, up to {np.abs(torques[name]).max():.0f} N m")
 assert largest["computed_torque"] < 0.3  # torques are held for 2 ms, during which the motion goes on
 assert largest["computed_torque"] < 0.05 * largest["pd_gravity"] < 0.05 * largest["pd"]
 
 figure = Figure(figsize=(11, 4.5), layout="constrained")
 plot.mechanism(live.state(), names=False, ax=figure.add_subplot(1, 2, 1, projection="3d"))
-axis = figure.add_subplot(1, 2, 2, xlabel="time [s]", ylabel="largest joint error [degrees]", yscale="log", ylim=(1e-3, 1e2))
+axis = figure.add_subplot(
+    1, 2, 2, xlabel="time [s]", ylabel="largest joint error [degrees]", yscale="log", ylim=(1e-3, 1e2)
+)
 for name, label in (("pd", "PD"), ("pd_gravity", "PD and gravity"), ("computed_torque", "computed torque")):
     axis.plot(times, np.abs(errors[name]).max(axis=1), label=label)
-axis.legend(loc="lower right", fontsize="small")
+axis.legend(loc="center right", fontsize="small")
 axis.grid(alpha=0.3)
 figure.savefig("computed_torque.png")
-run = simulator.run(duration=4, state=start, control=lambda t, live: live.inputs.__setitem__(slice(None), computed_torque(live, *wanted(t))))
+
+
+def control(t, live):
+    """Follow by computed torque."""
+    live.inputs[:] = computed_torque(live, *wanted(t))
+
+
+run = simulator.run(duration=4, state=start, control=control)
 run[::10].save_html("computed_torque", traces=["forearm"])  # a page that plays in any browser
