@@ -261,5 +261,15 @@ def test_sentences() -> None:
         d.efforts(state, [1.0, np.nan, 0.0])
     with pytest.raises(ValueError, match="frame"):
         d.jacobian(state, "hand")
+    with pytest.raises(ValueError, match="a list of coordinates must not be empty"):
+        d.efforts(state, [0.0, 0.0, 0.0], actuated=[])
+    with pytest.raises(TypeError, match=r"modes takes a State or a Live, got tuple: use run\[k\]"):
+        d.modes((np.zeros(3), np.zeros(3)))  # type: ignore[arg-type]
+    bars = scenes.four_bar()
+    opened, e = bars.state(), ct.Dynamics(bars)
+    opened.position = opened.position + 0.1 * np.arange(9).reshape(3, 3)
+    for ask in (e.mass_matrix, e.modes, e.linearize, e.center_of_mass):
+        with pytest.raises(ValueError, match=r"joints of this state are open: .*joint4.*assemble\(state\)"):
+            ask(opened)
     with pytest.raises(ValueError, match="without bodies"):
         ct.Dynamics(Mechanism())

@@ -12,6 +12,9 @@ from .. import _core
 from .._util.lookup import did_you_mean, name_of
 from .._util.rotation import Array, finite, rotate
 from .._util.strict import Strict
+from ..assemble.assembly import describe, open_joints
+from ..assemble.initial_state import NEARLY_CLOSED
+from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from .equations import Acting, Equations, System
 from .linear import LinearModel, linear_model
@@ -174,7 +177,7 @@ class Dynamics(Strict):
 
     def center_of_mass(self, x: Where) -> Array:
         """Center of mass (..., 3) in m, world frame."""
-        poses = poses_of(self._mechanism, x)
+        poses = self._poses(x)
         mass = self._masses()
         return poses.shaped(np.einsum("n,pni->pi", mass, poses.position) / mass.sum())
 
@@ -209,8 +212,8 @@ class Dynamics(Strict):
         Springs, dampers, gravity and servos act, with the inputs of x or those described. A pose that is not at rest is
         refused: `mechanism.equilibrium` finds one that is.
         """
-        state = x if isinstance(x, State) else x.state()
-        return modes_of(SmallMotions(self._system, poses_of(self._mechanism, state).at_rest()), state)
+        state = self._single(x, "modes")
+        return modes_of(SmallMotions(self._system, self._poses(state).at_rest()), state)
 
     def linearize(self, x: State | Live) -> LinearModel:
         """Continuous-time linear model about a pose with its velocities and inputs: A, B, C, D for control toolboxes.
@@ -219,13 +222,34 @@ class Dynamics(Strict):
         those of the mechanism. `control.ss(*model.matrices)` and `scipy.signal.StateSpace(*model.matrices)` take it.
         Where motors, friction and one-sided springs are at a corner, the slopes are those of differences across it.
         """
-        state = x if isinstance(x, State) else x.state()
-        return linear_model(self._system, poses_of(self._mechanism, state))
+        return linear_model(self._system, self._poses(self._single(x, "linearize")))
 
     # ---- private ----
 
-    def _at(self, x: Where, at_rest: bool = False) -> Equations:
+    def _single(self, x: State | Live, what: str) -> State:
+        if isinstance(x, State):
+            return x
+        if isinstance(x, _core.Live):
+            return x.state()
+        raise TypeError(
+            f"{what} takes a State or a Live, got {type(x).__name__}: use run[k] for a node of a run, or "
+            "mechanism.assemble(coordinates=...) for given coordinates"
+        )
+
+    def _poses(self, x: Where) -> Poses:
         poses = poses_of(self._mechanism, x)
+        if isinstance(x, State):
+            wide = open_joints(self._system.build, x)
+            size = extent(x) if wide else 1.0
+            if any(max(gap / size, turn) > NEARLY_CLOSED for gap, turn in wide.values()):
+                raise ValueError(
+                    f"the joints of this state are open: {describe(self._mechanism, wide)}; "
+                    "mechanism.assemble(state) may close it"
+                )
+        return poses
+
+    def _at(self, x: Where, at_rest: bool = False) -> Equations:
+        poses = self._poses(x)
         if self._quick is not None and isinstance(x, _core.Live):
             # it has been looked at, and is answered at once from now on
             self._quick.admit(x)
@@ -253,6 +277,8 @@ class Dynamics(Strict):
     def _named(self, coordinates: Sequence[str]) -> list[int]:
         if isinstance(coordinates, str):
             raise TypeError(f"coordinates must be a list of names, got the string {coordinates!r}")
+        if not len(coordinates):
+            raise ValueError("a list of coordinates must not be empty")
         places = {name: k for k, name in enumerate(self._system.candidates)}
         for k, name in enumerate(coordinates):
             if name not in places:
