@@ -68,7 +68,7 @@ def sprung_loop(rng: np.random.Generator) -> Mechanism:
 
 def hung(m: Mechanism, rng: np.random.Generator, name: str) -> None:
     """On a spring from a point beside the center, which holds rotations as well."""
-    above = m.bodies[name].position + (0.3 * rng.normal(), 0.3 * rng.normal(), 0.5 + rng.random())
+    above = m.bodies[name].position + np.array((0.3 * rng.normal(), 0.3 * rng.normal(), 0.5 + rng.random()))
     m.add_force(
         ct.PointSpring(
             "world", name, points=(above, 0.2 * rng.normal(size=3)), stiffness=30 + 60 * rng.random(), rest_length=0.2
