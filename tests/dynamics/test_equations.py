@@ -187,6 +187,18 @@ def test_efforts_of_a_motion_give_it_again() -> None:
         )
 
 
+def test_power_of_the_efforts_is_what_energy_gains() -> None:
+    m = scenes.pendulum(3, "revolute", angle=0.4)
+    for k, joint in enumerate(m.joints):
+        m.add_force(ct.Motor(joint, 1.0 + k, name=f"motor{k}"))
+    state = somewhere(m)
+    run = ct.Simulator(m, DT, order=4, tolerance=1e-13, on_inaccurate="ignore").run(steps=8, state=state)
+    d = ct.Dynamics(m)
+    efforts = d.efforts(run, d.accelerations(run))
+    assert efforts == pytest.approx(np.tile((1.0, 2.0, 3.0), (9, 1)), abs=1e-10)
+    assert run.rates[4] @ efforts[4] == pytest.approx(DERIVATIVE @ run.energy(), abs=2e-9 * np.abs(efforts[4]).max())
+
+
 def test_arrays_runs_and_live_mechanisms_are_taken_alike() -> None:
     m = mechanisms.arm()
     sim = ct.Simulator(m, 0.01)

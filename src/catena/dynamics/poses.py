@@ -59,7 +59,7 @@ def poses_of(mechanism: Mechanism, x: Where) -> Poses:
     if not isinstance(x, Readable):
         raise TypeError(
             "the dynamics of a mechanism are found at a State, a Live, a Trajectory, a Batch or a pair of arrays "
-            f"(coordinates, rates), got {x!r}"
+            f"(coordinates, rates), got {type(x).__name__}"
         )
     if x.mechanism is not mechanism and list(x.mechanism.bodies) != list(mechanism.bodies):
         raise ValueError("these dynamics are those of another mechanism: its bodies have other names")
