@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
     from ..simulate.live import Live
 
+# looked up once, as calls take a microsecond
+_RATES, _MASS = _core.Asked.rates, _core.Asked.mass
+_EFFORTS, _ACCELERATIONS = _core.Asked.efforts, _core.Asked.accelerations
+
 # coordinates whose share of the motions left is below this part of the largest are not taken
 _INDEPENDENT = 1e-6
 
@@ -74,18 +78,17 @@ class Dynamics(Strict):
 
     def rates(self, x: Where) -> Array:
         """Rates (..., f) of the independent coordinates."""
-        if (
-            self._quick is not None
-            and (found := self._quick.find(_core.Asked.rates, x, None, False, False)) is not None
-        ):
-            return found
+        if self._quick is not None:
+            found = self._quick.find(_RATES, x, None, False, False)
+            if found is not None:
+                return found
         at = self._at(x)
         return at.poses.shaped(at.rates())
 
     def mass_matrix(self, x: Where) -> Array:
         """Mass matrix M (..., f, f), including rotors: r @ M @ r / 2 is the kinetic energy at rates r, undriven."""
         if self._quick is not None:
-            found = self._quick.find(_core.Asked.mass, x, None, False, False)
+            found = self._quick.find(_MASS, x, None, False, False)
             if found is not None:
                 return found
         at = self._at(x)
@@ -97,11 +100,10 @@ class Dynamics(Strict):
         Against gravity, centrifugal and Coriolis forces, springs, dampers, drag and friction. Motors and servos do not
         act here: the efforts are theirs to exert.
         """
-        if (
-            self._quick is not None
-            and (found := self._quick.find(_core.Asked.efforts, x, None, True, False)) is not None
-        ):
-            return found
+        if self._quick is not None:
+            found = self._quick.find(_EFFORTS, x, None, True, False)
+            if found is not None:
+                return found
         at = self._at(x)
         return at.poses.shaped(at.efforts(np.zeros((len(at.poses), self._system.count)), Acting.PASSIVE))
 
@@ -118,7 +120,7 @@ class Dynamics(Strict):
         are more motors than freedoms, and an error if they cannot make the motion.
         """
         if self._quick is not None and actuated is None:
-            found = self._quick.find(_core.Asked.efforts, x, accelerations, True, False)
+            found = self._quick.find(_EFFORTS, x, accelerations, True, False)
             if found is not None:
                 return found
         at = self._at(x)
@@ -135,7 +137,7 @@ class Dynamics(Strict):
         inputs of x, or with those described.
         """
         if self._quick is not None:
-            found = self._quick.find(_core.Asked.accelerations, x, efforts, True, efforts is None)
+            found = self._quick.find(_ACCELERATIONS, x, efforts, True, efforts is None)
             if found is not None:
                 return found
         at = self._at(x)
