@@ -21,7 +21,8 @@ std::tuple<std::vector<int>, std::vector<int>, bool> Core::beside_tree() const {
   for (int j = 0; j < layout.constraint_count; ++j) {
     const ConstraintInfo& c = layout.constraint[j];
     const bool moves_along = c.ground >= 0;
-    if (c.joint >= 0 && (moves_along || c.rows == RowKind::rotary || (c.link < 0 && !c.acts()))) joints.push_back(c.joint);
+    if (c.joint >= 0 && (moves_along || c.rows == RowKind::rotary || (c.link < 0 && !c.acts())))
+      joints.push_back(c.joint);
   }
   for (int l = 0; l < layout.law_count; ++l)
     if (layout.law[l].link < 0 && layout.law[l].stop < 0) laws.push_back(l);

@@ -185,7 +185,7 @@ def test_refusals() -> None:
     m, state = moving_arm(ct.Drag("link2", 0.1, 0.1))
     with pytest.raises(ValueError, match="drag 'drag"):
         ct.Simulator(m, dt=0.01).linearize(state)
-    m, state = moving_arm(ct.PointSpring("world", "link3", 10.0, name="string"))
+    m, state = moving_arm(ct.PointSpring("world", "link3", 10.0, points=((0, 0, 1), (0, 0, -2)), name="string"))
     with pytest.raises(ValueError, match="'string'"):
         ct.Simulator(m, dt=0.01).linearize(state)
     m, state = moving_arm()
