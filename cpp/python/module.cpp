@@ -274,6 +274,7 @@ void bind_core(nb::module_& m) {
            "signal_rates"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
            "geometry"_a.none() = nb::none())
       .def("freedoms", &Core::freedoms)
+      .def("beside_tree", &Core::beside_tree)
       .def("dynamics", &Core::dynamics, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "law_start"_a, "term_start"_a, "input_place"_a, "inputs"_a = nb::none(), "signals"_a,
            "signal_rates"_a, "instant"_a = 0.0, "gravity"_a = true, "passive"_a = true, "actuators"_a = true,
@@ -412,6 +413,7 @@ void bind_live(nb::module_& m) {
       .def("checkpoint", &Live::checkpoint, "Return the data from which a run can continue bit for bit.")
       .def("_all_multipliers", &Live::multipliers)
       .def("_all_accelerations", &Live::accelerations)
+      .def("_linear_step", &Live::linear_step)
       .def("_hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
       .def("_hold_array", &Live::hold_array, "forces"_a)
       .def("_hold_as", &Live::hold_as, "other"_a)
@@ -432,6 +434,10 @@ void bind_live(nb::module_& m) {
       .CATENA_VIEW("inputs", input, Live, "float64", "(None,)")
       .CATENA_VIEW("coordinates", coordinates(), Live, "float64", "(None,)")
       .CATENA_VIEW("rates", rates(), Live, "float64", "(None,)");
+  nb::enum_<LinearOutcome>(m, "LinearOutcome")
+      .value("found", LinearOutcome::found)
+      .value("unsolved", LinearOutcome::unsolved)
+      .value("held", LinearOutcome::held);
   nb::enum_<Asked>(m, "Asked")
       .value("mass", Asked::mass)
       .value("rates", Asked::rates)

@@ -72,10 +72,15 @@ LOOPS: dict[str, Callable[[], Mechanism]] = {
     "bricard": scenes.bricard,
     "minitaur": scenes.minitaur,
     "strandbeest": scenes.strandbeest,
+    "platform": scenes.stewart_platform,
+    "delta": scenes.delta_robot,
+    "squeezer": scenes.andrews_squeezer,
     "geared": geared,
     "rotors around": rotors_around,
     "driven": driven,
 }
+# how short the times of a fast mechanism are
+PACE = {"squeezer": 1e-2}
 
 
 def somewhere(m: Mechanism, seed: int = 3) -> State:
@@ -86,14 +91,14 @@ def somewhere(m: Mechanism, seed: int = 3) -> State:
     return state
 
 
-def moving(m: Mechanism) -> State:
+def moving(m: Mechanism, pace: float = 1.0) -> State:
     """A state in which loops are closed and bodies move."""
-    return ct.Simulator(m, 1e-3, order=4, on_inaccurate="ignore").run(0.3, state=m.assemble())[-1]
+    return ct.Simulator(m, 1e-3 * pace, order=4, on_inaccurate="ignore").run(0.3 * pace, state=m.assemble())[-1]
 
 
 def place(name: str) -> tuple[Mechanism, State]:
     m = (TREES | LOOPS)[name]()
-    return m, somewhere(m) if name in TREES else moving(m)
+    return m, somewhere(m) if name in TREES else moving(m, PACE.get(name, 1.0))
 
 
 @pytest.mark.parametrize("name", [*TREES, *LOOPS])
@@ -118,11 +123,11 @@ def test_identities(name: str) -> None:
 @pytest.mark.parametrize("name", [*TREES, *LOOPS])
 def test_accelerations_are_those_of_runs(name: str) -> None:
     """Springs, dampers, friction, servos, rotors and drives act as they do in a run of short steps."""
-    m, state = place(name)
-    run = ct.Simulator(m, DT, order=4, tolerance=1e-13, on_inaccurate="ignore").run(steps=8, state=state)
+    (m, state), pace = place(name), PACE.get(name, 1.0)
+    run = ct.Simulator(m, DT * pace, order=4, tolerance=1e-13, on_inaccurate="ignore").run(steps=8, state=state)
     linear, angular = ct.Dynamics(m).body_accelerations(run)
     for found, velocity in ((linear, run.velocity), (angular, run.angular_velocity)):
-        truth = np.einsum("k,knj->nj", DERIVATIVE, velocity)
+        truth = np.einsum("k,knj->nj", DERIVATIVE / pace, velocity)
         # what friction leaves of order four over a step, and rounding over dt; second derivatives of functions of time
         # are differences of their rates, which are differences themselves
         assert found[4] == pytest.approx(
@@ -130,7 +135,7 @@ def test_accelerations_are_those_of_runs(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["crank rocker", "four-bar", "bricard"])
+@pytest.mark.parametrize("name", ["crank rocker", "four-bar", "bricard", "squeezer"])
 def test_accelerations_do_not_depend_on_the_coordinates(name: str) -> None:
     m, state = place(name)
     found = [np.concatenate(ct.Dynamics(m, [c]).body_accelerations(state)) for c in m.coordinates]
@@ -189,6 +194,18 @@ def test_efforts_of_a_motion_give_it_again() -> None:
         ct.Dynamics(scenes.pendulum(2, "revolute")).efforts(
             scenes.pendulum(2, "revolute").state(), [1.0, 2.0], actuated=["joint1.angle"]
         )
+
+
+def test_power_of_the_efforts_is_what_energy_gains() -> None:
+    m = scenes.pendulum(3, "revolute", angle=0.4)
+    for k, joint in enumerate(m.joints):
+        m.add_force(ct.Motor(joint, 1.0 + k, name=f"motor{k}"))
+    state = somewhere(m)
+    run = ct.Simulator(m, DT, order=4, tolerance=1e-13, on_inaccurate="ignore").run(steps=8, state=state)
+    d = ct.Dynamics(m)
+    efforts = d.efforts(run, d.accelerations(run))
+    assert efforts == pytest.approx(np.tile((1.0, 2.0, 3.0), (9, 1)), abs=1e-10)
+    assert run.rates[4] @ efforts[4] == pytest.approx(DERIVATIVE @ run.energy(), abs=2e-9 * np.abs(efforts[4]).max())
 
 
 def test_arrays_runs_and_live_mechanisms_are_taken_alike() -> None:
@@ -265,5 +282,15 @@ def test_sentences() -> None:
         d.efforts(state, [1.0, np.nan, 0.0])
     with pytest.raises(ValueError, match="frame"):
         d.jacobian(state, "hand")
+    with pytest.raises(ValueError, match="a list of coordinates must not be empty"):
+        d.efforts(state, [0.0, 0.0, 0.0], actuated=[])
+    with pytest.raises(TypeError, match=r"modes takes a State or a Live, got tuple: use run\[k\]"):
+        d.modes((np.zeros(3), np.zeros(3)))  # type: ignore[arg-type]
+    bars = scenes.four_bar()
+    opened, e = bars.state(), ct.Dynamics(bars)
+    opened.position = opened.position + 0.1 * np.arange(9).reshape(3, 3)
+    for ask in (e.mass_matrix, e.modes, e.linearize, e.center_of_mass):
+        with pytest.raises(ValueError, match=r"joints of this state are open: .*joint4.*assemble\(state\)"):
+            ask(opened)
     with pytest.raises(ValueError, match="without bodies"):
         ct.Dynamics(Mechanism())

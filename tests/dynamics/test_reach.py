@@ -11,6 +11,7 @@ import catena as ct
 import mechanisms
 from catena import Mechanism, scenes
 from catena._util.rotation import from_rotation_vector, multiply
+from catena.results.analysis import keeps_energy
 
 
 def seven_joint_arm() -> Mechanism:
@@ -52,7 +53,7 @@ def test_random_poses_of_an_arm(arm: Mechanism) -> None:
     rng, (lower, upper) = np.random.default_rng(3), ranges(arm).T
     wanted, guess = arm.state(), arm.state()
     found = 0
-    for _ in range(60):
+    for _ in range(200):
         wanted.coordinates, guess.coordinates = (lower + (upper - lower) * rng.random(7) for _ in range(2))
         place, turn = wanted.frame("hand")
         try:
@@ -67,7 +68,7 @@ def test_random_poses_of_an_arm(arm: Mechanism) -> None:
         assert (state.coordinates >= lower - 1e-12).all()
         assert (state.coordinates <= upper + 1e-12).all()
         assert not state.velocity.any()
-    assert found >= 45
+    assert found >= 150
 
 
 def test_the_nearest_of_all_poses_that_reach(arm: Mechanism) -> None:
@@ -229,6 +230,8 @@ def test_a_series_is_a_trajectory(arm: Mechanism) -> None:
     run = arm.reach({"hand": (circle, turn)}, guess, dt=0.02)
     assert isinstance(run, ct.Trajectory)
     assert len(run) == 101
+    # no run: its energy is whatever the targets make of it
+    assert not keeps_energy(run[::2])
     assert run.time[-1] == pytest.approx(2.0)
     assert run.frame("hand")[0] == pytest.approx(circle, abs=1e-9)
     # no jumps, and velocities of the circle, by central differences

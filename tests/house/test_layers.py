@@ -49,7 +49,20 @@ DOORS = {
     "simulate/batch.py",
     "simulate/live.py",
 }
-LEVELS = ["base", "model", "args", "physics", "dynamics", "solve", "simulate", "lanes", "kernel", "batch", "python"]
+LEVELS = [
+    "base",
+    "model",
+    "args",
+    "physics",
+    "dynamics",
+    "solve",
+    "simulate",
+    "derivatives",
+    "lanes",
+    "kernel",
+    "batch",
+    "python",
+]
 
 
 def for_types_only(tree: ast.Module) -> set[ast.AST]:

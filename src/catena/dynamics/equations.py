@@ -59,6 +59,12 @@ class Acting(Enum):
         return {"passive": self.value >= 2, "actuators": self.value >= 3}
 
 
+def freedom_names(mechanism: Mechanism, core: _core.Core) -> list[str]:
+    """Names of the freedoms of the tree: coordinates, and velocities of what floats without a joint."""
+    known, bodies = list(mechanism.coordinates), list(mechanism.bodies)
+    return [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in core.freedoms()[0]]
+
+
 class System:
     """A compiled mechanism, its freedoms and independent coordinates; `selected` is None if these are all freedoms."""
 
@@ -66,8 +72,7 @@ class System:
         self.mechanism = mechanism
         self.build = build_core(mechanism)
         freedoms, rows, self.rotors = self.build.core.freedoms()
-        known, bodies = list(mechanism.coordinates), list(mechanism.bodies)
-        names = [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in freedoms]
+        known, names = list(mechanism.coordinates), freedom_names(mechanism, self.build.core)
         # all that equations can be in: coordinates first, then freedoms of what floats
         self.floating = [k for k, coordinate in enumerate(freedoms) if coordinate < 0]
         self.candidates = known + [names[k] for k in self.floating]
@@ -323,17 +328,23 @@ class Equations:
         left[:, : of_coordinates.shape[1]] = of_coordinates
         left = left[:, self._selected]
         every = np.concatenate((rows[:, : self._enforced], chosen), axis=1)
-        inverse = np.asarray(np.linalg.pinv(every, rcond=_RANK), dtype=float)
+        left_vectors, sizes, right_vectors = np.linalg.svd(every, full_matrices=False)
+        counts = sizes > _RANK * sizes.max(initial=0.0)
+        turned = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=counts)[..., None] * left_vectors.swapaxes(1, 2)
+        inverse = right_vectors.swapaxes(1, 2) @ turned
         basis = inverse[..., self._enforced :]
         reached = every @ basis
         reached[:, self._enforced :] -= np.eye(len(self._selected))
-        names = ", ".join(map(repr, self._system.names))
         if reached.size and np.abs(reached).max() > _CLOSED:
-            raise ValueError(f"the coordinates {names} are not independent in this pose")
-        if (np.linalg.matrix_rank(every, tol=_RANK * np.abs(every).max(initial=1.0)) < self._freedoms).any():
-            raise ValueError(f"the coordinates {names} do not tell how all bodies move: name more of them")
+            raise ValueError(f"the coordinates {self._shown} are not independent in this pose")
+        if (counts.sum(axis=1) < self._freedoms).any():
+            raise ValueError(f"the coordinates {self._shown} do not tell how all bodies move: name more of them")
         g = -np.einsum("pfr,pr->pf", inverse, np.concatenate((drift[:, : self._enforced], left), axis=1))
         return basis, g
+
+    @property
+    def _shown(self) -> str:
+        return ", ".join(map(repr, self._system.names))
 
     def independent_basis(self) -> Array:
         """T (pose, freedom, f): rates of all freedoms of the tree for unit rates of the independent coordinates."""

@@ -27,12 +27,14 @@ from ..results.efforts import ForceHistory, InputEfforts
 from ..results.impacts import Impact, impact_rows, impacts_of
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
+from .linear_step import LinearSteps
 from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
     from ..describe.forces import Force
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
+    from ..dynamics.linear import LinearModel
     from ..view.viewer.server import LiveView
     from .plan import Plan
     from .simulator import Simulator
@@ -318,6 +320,14 @@ class Live(Running[float], _core.Live):
         To compute them takes one step, which is then undone.
         """
         return self._all_multipliers()[: self._plan.build.row_count]
+
+    def linearize(self) -> LinearModel:
+        """Return the linear model of the next step, with the current inputs; see `Simulator.linearize`."""
+        return self._linear_steps.at(self)
+
+    @cached_property
+    def _linear_steps(self) -> LinearSteps:
+        return LinearSteps(self._plan)
 
     def accelerations(self) -> tuple[Array, Array]:
         """Return accelerations (n, 3) in m/s^2 and angular accelerations (n, 3) in rad/s^2 of all bodies, world frame.
