@@ -57,6 +57,15 @@ class Folders:
         notes.skip(f"file at {scheme}://, which is not supported", where)
         return None
 
+    def why_not(self, address: str, within: str = "") -> str:
+        """What to do about a file that was not found; whether one lies outside is not told."""
+        folder = Path(os.path.normpath(self._home / within / address)).parent
+        if "://" in address or any(folder.is_relative_to(root) for root in self._roots(self._home, self._package)):
+            return "is not in the folders of the model"
+        return (
+            f"lies outside the folders of the model; if you trust it, add packages={{{folder.name!r}: {str(folder)!r}}}"
+        )
+
     def _roots(self, *own: Path) -> list[Path]:
         return [*own, *self._named.values()]
 
