@@ -96,9 +96,7 @@ def _chosen(models: list[Element], name: str | None, notes: Notes) -> Element:
     if len(found) > 1 and name is None:
         found = [model for model in models if not _is_static(model)]
     if len(found) != 1:
-        names = ", ".join(repr(model.get("name", ""))[:40] for model in models[:5]) + (
-            ", ..." if len(models) > 5 else ""
-        )
+        names = ", ".join(f"{model.get('name', '')!r:.60}" for model in models[:5]) + ", ..." * (len(models) > 5)
         wanted = "say which one to read, model=name" if name is None else f"none or several are called {name!r:.40}"
         raise ValueError(f"has {len(models)} models ({names}), and one is read: {wanted}")
     for other in models:
