@@ -237,6 +237,9 @@ def test_the_model_that_moves_is_read(tmp_path: Path) -> None:
         assert list(ct.Mechanism.from_sdf(tmp_path / "world.sdf", model="table").bodies) == ["table"]
     with pytest.raises(ValueError, match="none or several are called 'chair'"):
         ct.Mechanism.from_sdf(tmp_path / "world.sdf", model="chair")
+    (tmp_path / "world.sdf").write_text('<sdf version="1.9"><world name="w"><include/></world></sdf>')
+    with pytest.raises(ValueError, match="has no model; those that it includes are not read"):
+        ct.Mechanism.from_sdf(tmp_path / "world.sdf")
 
 
 def test_models_within_models_are_parts_of_them(tmp_path: Path) -> None:

@@ -90,8 +90,6 @@ def _is_static(model: Element) -> bool:
 
 def _chosen(models: list[Element], name: str | None, notes: Notes) -> Element:
     """The model of that name, or the only one, or else the only one that is not static, as grounds and tables are."""
-    if not models:
-        raise ValueError("has no model")
     found = models if name is None else [model for model in models if model.get("name") == name]
     if len(found) > 1 and name is None:
         found = [model for model in models if not _is_static(model)]
@@ -114,7 +112,11 @@ class _Reader:
             note_others(world, notes, "", ("model", "gravity"))
         note_others(root, notes, "", ("model", "world"))
         without_commas(root, notes)
-        self.model = _chosen((root if world is None else world).findall("model"), model, notes)
+        place = root if world is None else world
+        if place.find("model") is None:
+            elsewhere = place.find("include") is not None
+            raise ValueError("has no model" + ("; those that it includes are not read" if elsewhere else ""))
+        self.model = _chosen(place.findall("model"), model, notes)
         self.folders, self.notes = folders, notes
         self.is_static = _is_static(self.model)
         flatten(self.model, notes)
