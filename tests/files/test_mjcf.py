@@ -382,7 +382,7 @@ def test_meshes_that_are_not_there_are_left_out_unless_something_weighs_by_them(
     with pytest.warns(ct.ModelWarning, match="not read: missing file"):
         m = ct.Mechanism.from_mjcf(model(given))
     assert not m.bodies["a"].shapes
-    with pytest.raises(ValueError, match="mesh 'hull', by which a body weighs: its file is not in the folders"):
+    with pytest.raises(ValueError, match="mesh 'hull', by which a body weighs: its file is missing"):
         ct.Mechanism.from_mjcf(model('<geom type="mesh" mesh="hull"/><geom size="0.1"/>'))
 
 
