@@ -27,7 +27,7 @@ import numpy as np
 from catena import Batch, Servo, Simulator, Sweep, scenes
 
 LINKS, STEPS, CHUNK, WORKERS = 10, 200, 4096, 2
-# of Dask, as in docs/howto/sweeps.md: it watches its processes less often, and they keep the memory of a chunk for the next
+# of Dask, as in docs/howto/sweeps.md: it watches its processes less often, and they keep memory for the next chunk
 QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,6 +137,19 @@ def test_a_line_that_was_never_written_is_written_by_who_finds_the_chunk(tmp_pat
     study().run(folder, Twice())
     assert len(manifest(folder)) == 1
     assert len(chunk_bytes(folder)) == -(-MEMBERS // CHUNK)
+
+
+@pytest.mark.parametrize("retry", [None, "failed"])
+def test_a_line_that_was_lost_is_written_by_the_next_run(retry: Any, done: Path, tmp_path: Path) -> None:
+    """As where a process was killed between the file of a chunk and its line."""
+    folder = tmp_path / "lost"
+    shutil.copytree(done, folder)
+    lines = (folder / "manifest.jsonl").read_text().splitlines(keepends=True)
+    (folder / "manifest.jsonl").write_text("".join(lines[:2] + lines[3:]))
+    summary = study().run(folder, workers=1, retry=retry)
+    assert (summary.missing, summary.failed) == (0, 0)
+    assert sorted(line["chunk"] for line in manifest(folder)) == list(range(5))
+    assert chunk_bytes(folder) == chunk_bytes(done)
 
 
 def test_the_manifest_has_a_line_per_chunk(done: Path) -> None:
@@ -586,6 +600,7 @@ def test_a_sweep_killed_twice_goes_on_with_another_engine(long_done: Path, tmp_p
     with ThreadPoolExecutor(2) as executor:
         long_study().run(folder, executor)
     assert chunk_bytes(folder) == chunk_bytes(long_done)
+    assert sorted({line["chunk"] for line in manifest(folder)}) == list(range(45))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
