@@ -165,7 +165,7 @@ class Sweep:
         ----------
         folder
             A new folder, or that of an earlier run of this sweep, which is resumed. If anything that determines the
-            results has changed since then, a SweepError names it.
+            results has changed since then, an error names it.
         executor
             An object with submit(function, chunk) that returns a future: a pool of concurrent.futures, a Client of
             Dask, and others. The default is one process per core of this machine. All workers must have access to the
