@@ -48,6 +48,7 @@ DOORS = {
     "results/trajectory.py",
     "simulate/batch.py",
     "simulate/live.py",
+    "simulate/summaries.py",
 }
 LEVELS = [
     "base",

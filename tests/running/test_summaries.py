@@ -108,3 +108,25 @@ def test_rows_that_do_not_fit_each_other_are_explained() -> None:
     simulate = Simulator(scenes.pendulum(2, "revolute"), 0.005)
     with pytest.raises(ValueError, match="rates must have a row for each of 3 members, got 2"):
         simulate.run_batch(steps=4, coordinates=np.zeros((3, 2)), rates=np.zeros((2, 2)), keep=peaks)
+
+
+def test_summaries_as_a_table() -> None:
+    pytest.importorskip("pandas")
+    m = scenes.four_bar((1.0, 0.4, 0.5), ground=1.0, angle=3.3)
+    coordinates = np.full((2, 4), np.nan)
+    coordinates[:, 0] = (0.0, 2.5)
+    simulate = Simulator(m, 0.002, on_failure="stop")
+
+    def tip(batch: Batch) -> dict[str, np.ndarray]:
+        return {"peak": peaks(batch)["peak"], "tip": batch.position[:, -1, -1]}
+
+    kept = simulate.run_batch(0.004, coordinates=coordinates, keep=tip)
+    frame = kept.to_dataframe()
+    assert list(frame.columns) == ["peak", "tip.0", "tip.1", "tip.2", "status", "message"]
+    assert frame.index.name == "member"
+    np.testing.assert_array_equal(frame[["tip.0", "tip.1", "tip.2"]], kept["tip"])
+    assert frame.status.tolist() == ["done", "open"]
+    assert "cannot be closed" in frame.message[1]
+    taken = simulate.run_batch(0.004, states=1, keep=lambda batch: {"status": batch.time[:, -1]})
+    with pytest.raises(ValueError, match="a column cannot be called 'status'"):
+        taken.to_dataframe()

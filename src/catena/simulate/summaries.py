@@ -61,6 +61,15 @@ class Summaries:
         """Whether each member (member,) failed; `status` gives the reasons."""
         return np.array([not status.ok for status in self.status], dtype=bool)
 
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame with one row per member: the summaries, `status` and `message`.
+
+        A summary with several numbers per member has one column for each: "tip.0", "tip.1", ...
+        """
+        from ..io.tables import summaries_dataframe
+
+        return summaries_dataframe(self)
+
 
 def run_kept(
     plan: Plan,
