@@ -43,8 +43,6 @@ struct Stops {
 
   int count() const { return layout.stop_count; }
   const LawInfo& law_of(const Stop& s) const { return layout.law[s.law]; }
-  // whether it is never let go
-  static bool is_locked(const Stop& s) { return s.upper - s.lower < 2 * stop_rounding; }
   template <class F>
   CATENA_INLINE void each_near(F&& use) {
     for (int n = 0; n < near_count; ++n) use(stop[near[n]]);
@@ -188,7 +186,7 @@ struct Stops {
       s.takes = (s.at != 0 && !s.left) || (catches && (s.touched || catches_all));
       if (catches_all) s.left = false;
       if (!s.takes) s.held = 0, s.push = 0;
-      if (s.takes && is_locked(s)) s.held = s.at != 0 ? s.at : 1;
+      if (s.takes && s.is_locked()) s.held = s.at != 0 ? s.at : 1;
     });
     arm();
   }
@@ -237,7 +235,7 @@ struct Stops {
     if (any) arm();
     return any;
   }
-  bool gives_back(const Stop& s) const { return law_of(s).restitution > 0 && !s.spent && !is_locked(s); }
+  bool gives_back(const Stop& s) const { return law_of(s).restitution > 0 && !s.spent && !s.is_locked(); }
   // impacts that one may bring about
   int most_impacts() {
     int touching = 0;
@@ -276,7 +274,7 @@ struct Stops {
     bool may = false;
     for (int n = 0; n < near_count; ++n) {
       const Stop& s = stop[near[n]];
-      if (s.held == 0 || is_locked(s)) continue;
+      if (s.held == 0 || s.is_locked()) continue;
       may |= s.since == 0 || s.press - 2 * larger(s.press_before - s.press, 0.0) * time / s.since <= 0;
     }
     return may;
@@ -285,7 +283,7 @@ struct Stops {
   double least_press(double Stop::* press) {
     double least = 1e300;
     each_near([&](const Stop& s) {
-      if (s.held != 0 && !is_locked(s) && s.*press < least) least = s.*press;
+      if (s.held != 0 && !s.is_locked() && s.*press < least) least = s.*press;
     });
     return least;
   }
@@ -296,7 +294,7 @@ struct Stops {
   // those that press with no more than that are open from here on
   void let_go(double most, double Stop::* press) {
     each_near([&](Stop& s) {
-      if (s.held == 0 || is_locked(s) || s.*press > most) return;
+      if (s.held == 0 || s.is_locked() || s.*press > most) return;
       s.left = true;
       s.held = 0;
     });
@@ -367,11 +365,15 @@ struct Stops {
     const double rounding = solver.clock.resting ? still : 0;
     if (s.held) {
       s.push = push_of(s);
-      return s.held * s.push > larger(1e-14, rounding) * resistance(s) && !is_locked(s) ? 0 : s.held;
+      return s.held * s.push > larger(1e-14, rounding) * resistance(s) && !s.is_locked() ? 0 : s.held;
     }
-    if (solver.clock.resting) return s.at * rate_of(s) > larger(s.must_pass(least_speed, 1e-9), rounding) ? s.at : 0;
-    const double phi = at_end(s), more = s.must_pass(least_passing, stop_rounding);
-    return phi < s.lower - more ? -1 : phi > s.upper + more ? 1 : 0;
+    if (solver.clock.resting) {
+      s.excess = s.at * rate_of(s);
+      return s.excess > larger(s.must_pass(least_speed, 1e-9), rounding) ? s.at : 0;
+    }
+    const double phi = at_end(s);
+    s.excess = -s.gap(phi);
+    return s.excess > s.must_pass(least_passing, stop_rounding) ? (phi < s.lower ? -1 : 1) : 0;
   }
   // after an increment, the first one for a problem or a later one: true if others are held than before
   bool settle(bool first) {
@@ -380,12 +382,7 @@ struct Stops {
     int wrong = 0;
     each_near([&](Stop& s) { wrong += (s.wanted = wants(s)) != s.held; });
     if (wrong == 0) return false;
-    int more = pivoting.takes_one(wrong) ? 1 : wrong;
-    each_near([&](Stop& s) {
-      if (s.wanted == s.held || more-- <= 0) return;
-      if (s.wanted == 0) s.push = 0, ++s.released;
-      s.held = s.wanted;
-    });
+    pivoting.change(wrong, [&](auto&& use) { each_near(use); });
     arm();
     return true;
   }

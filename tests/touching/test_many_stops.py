@@ -45,7 +45,7 @@ def test_solvers_agree_on_who_takes_part_in_an_impact() -> None:
     rates = np.where(at > 0, 0.0, rng.uniform(-100, 100, at.shape))
     simulators = [Simulator(m, 5e-4, solver=solver) for solver in ("articulated", "ldu", "dense")]  # type: ignore[arg-type]
     first, *others = [each.run_batch(steps=6, coordinates=at, rates=rates) for each in simulators]
-    assert first.impact_counts.min() > 0
+    assert np.count_nonzero(first.impact_counts) > 20
     for other in others:
         np.testing.assert_allclose(other.position, first.position, rtol=0, atol=1e-8)
 
