@@ -2,7 +2,8 @@
 //
 //     M r' = t + G^T l,   G r' = -b      so   (G M^-1 G^T) l = -b - G M^-1 t,   r' = M^-1 t + M^-1 G^T l.
 //
-// The matrix is factored by Cholesky with the largest pivot first; what is left of redundant rows counts as none.
+// The matrix is factored by Cholesky with the largest pivot first. Where rows depend on each other, such as at a
+// singular pose, it does not say what moves, and the accelerations are no numbers.
 #pragma once
 
 #include "dynamics/row_motion.hpp"
@@ -18,8 +19,8 @@ struct LoopInverse {
   double* missing;  // (row) right-hand side, then l
   int* order;       // (row)
 
-  // parts of the largest pivot below which rows are redundant
-  static constexpr double redundant = 1e-13;
+  // parts of the largest pivot below which rows depend on others
+  static constexpr double dependent = 1e-13;
 
   // accelerations (freedom), those without loops before
   void close(TreeInverse& inverse, RowMotion& motion, const DynamicsArgs& args, long pose, double* accelerations) {
@@ -33,8 +34,9 @@ struct LoopInverse {
       for (int s = 0; s <= r; ++s) at(r, s) = at(s, r) = along(of(s), column);
       order[r] = r;
     }
-    solve();
-    for (int r = 0; r < rows; ++r)
+    const bool tells = solve();
+    for (int k = 0; k < freedoms && !tells; ++k) accelerations[k] = __builtin_nan("");
+    for (int r = 0; r < rows && tells; ++r)
       for (int k = 0; k < freedoms; ++k) accelerations[k] += missing[r] * answer[r * static_cast<long>(freedoms) + k];
   }
 
@@ -46,17 +48,17 @@ struct LoopInverse {
     for (int k = 0; k < freedoms; ++k) sum += a[k] * b[k];
     return sum;
   }
-  void solve() {
+  // whether the rows are independent
+  bool solve() {
     double largest = 0;
-    int rank = 0;
-    for (; rank < rows; ++rank) {
+    for (int rank = 0; rank < rows; ++rank) {
       int best = rank;
       for (int r = rank + 1; r < rows; ++r)
         if (at(order[r], order[r]) > at(order[best], order[best])) best = r;
       swap(order[rank], order[best]);
       const int p = order[rank];
       if (rank == 0) largest = at(p, p);
-      if (!(at(p, p) > redundant * largest)) break;
+      if (!(at(p, p) > dependent * largest)) return false;
       for (int r = rank + 1; r < rows; ++r) {
         const int q = order[r];
         const double part = at(q, p) / at(p, p);
@@ -64,12 +66,12 @@ struct LoopInverse {
         missing[q] -= part * missing[p];
       }
     }
-    for (int r = rank; r < rows; ++r) missing[order[r]] = 0;
-    for (int r = rank - 1; r >= 0; --r) {
+    for (int r = rows - 1; r >= 0; --r) {
       const int p = order[r];
-      for (int s = r + 1; s < rank; ++s) missing[p] -= at(p, order[s]) * missing[order[s]];
+      for (int s = r + 1; s < rows; ++s) missing[p] -= at(p, order[s]) * missing[order[s]];
       missing[p] /= at(p, p);
     }
+    return true;
   }
   static void swap(int& a, int& b) {
     const int c = a;

@@ -204,8 +204,10 @@ nb::object TreeEquations::answer(Asked asked, DynamicsArgs& args, const std::vec
     args.answers = found_.data();
   }
   core_->kernel().dynamics(layout_, space_.get(), args);
-  for (std::size_t k = 0; k < f && rows_ > 0; ++k) out[k] = found_[selected_[k]];
   numbered_ = true;
+  // at a singular pose, the caller has the words
+  if (rows_ > 0 && !all_finite(found_.data(), found_.size())) return nb::none();
+  for (std::size_t k = 0; k < f && rows_ > 0; ++k) out[k] = found_[selected_[k]];
   return nb::cast(nb::ndarray<nb::numpy, double>(out, shape.size(), shape.data(), owner));
 }
 

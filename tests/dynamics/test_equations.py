@@ -151,6 +151,20 @@ def test_live_mechanisms_with_loops_are_answered_alike(name: str) -> None:
             assert found == pytest.approx(truth, abs=1e-9 * max(1.0, np.abs(truth).max()))
 
 
+def test_a_live_mechanism_at_a_singular_pose_is_refused() -> None:
+    """A flat parallelogram, where two ways to move meet: the same sentence as for a state, the second time as well."""
+    m, y = Mechanism(), (0, 1, 0)
+    corners = ((0, 0, 0), (1, 0, 0), (3, 0, 0), (2, 0, 0))
+    for name, a, b in (("left", 0, 1), ("top", 1, 2), ("right", 3, 2)):
+        m.add_body(name, ct.rod(corners[a], corners[b], mass=1.0))
+    for a, b, k in (("world", "left", 0), ("left", "top", 1), ("top", "right", 2), ("world", "right", 3)):
+        m.add_joint(ct.Revolute(a, b, axis=y, at=corners[k], name=f"j{k}"))
+    d, live = ct.Dynamics(m, ["j0.angle"]), ct.Simulator(m, 1e-3).start()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="do not tell how all bodies move|not independent"):
+            d.accelerations(live)
+
+
 @pytest.mark.parametrize("name", ["tree", "zoo", "crank rocker", "minitaur"])
 def test_jacobians(name: str) -> None:
     """They give velocities of points, and their rates what accelerations leave."""
