@@ -445,9 +445,9 @@ void bind_live(nb::module_& m) {
       .value("accelerations", Asked::accelerations);
   nb::class_<TreeEquations>(m, "TreeEquations")
       .def(nb::init<const Core&, const InInts<-1, 2>&, const InInts<-1>&, const InInts<-1>&, const InInts<-1, 2>&,
-                    const In<-1, 3>&, const In<-1, 4>&>(),
-           nb::kw_only(), "core"_a, "inputs"_a, "laws"_a, "terms"_a, "moves"_a, "position"_a, "orientation"_a,
-           nb::keep_alive<1, 2>())
+                    const InInts<-1>&, const In<-1, 3>&, const In<-1, 4>&>(),
+           nb::kw_only(), "core"_a, "inputs"_a, "laws"_a, "terms"_a, "moves"_a, "selected"_a, "position"_a,
+           "orientation"_a, nb::keep_alive<1, 2>())
       .def("find", &TreeEquations::find, "asked"_a, "x"_a, "given"_a.none(), "passive"_a, "actuators"_a,
            nb::sig("def find(self, asked: Asked, x: object, given: object | None, passive: bool, actuators: bool) -> "
                    "NDArray[numpy.float64] | None"))

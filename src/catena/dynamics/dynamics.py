@@ -63,7 +63,7 @@ class Dynamics(Strict):
             self._system.selected = self._named(coordinates)
         elif not self._system.is_plain_tree:
             self._system.selected = self._independent()
-        self._quick = self._system.quick() if self._system.selected is None else None
+        self._quick = self._system.quick()
 
     @property
     def mechanism(self) -> Mechanism:

@@ -72,6 +72,7 @@ class System:
         self.mechanism = mechanism
         self.build = build_core(mechanism)
         freedoms, rows, self.rotors = self.build.core.freedoms()
+        self.freedoms = freedoms
         known, names = list(mechanism.coordinates), freedom_names(mechanism, self.build.core)
         # all that equations can be in: coordinates first, then freedoms of what floats
         self.floating = [k for k, coordinate in enumerate(freedoms) if coordinate < 0]
@@ -94,9 +95,13 @@ class System:
         }
 
     def quick(self) -> _core.TreeEquations | None:
-        """What answers at once for live mechanisms and arrays of coordinates; None but for trees without drives."""
-        is_plain = self.is_plain_tree and not self.floating and self.drives == 0
-        if not is_plain or not is_tree(self.mechanism):
+        """What answers at once for live mechanisms, of trees for arrays of coordinates as well; None for drives."""
+        selected = self.selected_freedoms()
+        # rows that call Python, and what functions of time drive, are not known there
+        if selected is None or self.rotors or self.build.rows or self.drives > 0:
+            return None
+        is_whole = self.is_plain_tree and self.selected is None and not self.floating and is_tree(self.mechanism)
+        if not is_whole and self.row_count == 0:
             return None
         state, places = self.mechanism.state(), self.mechanism.coordinate_places()
 
@@ -109,10 +114,21 @@ class System:
             inputs=self.build.input_places,
             laws=columns(self.build.laws),
             terms=columns(self.build.terms),
-            moves=walk_of(self.mechanism).moves,
+            moves=walk_of(self.mechanism).moves if is_whole else np.zeros((0, 2), dtype=np.int32),
+            selected=selected,
             position=state.position,
             orientation=state.orientation,
         )
+
+    def selected_freedoms(self) -> NDArray[np.int32] | None:
+        """Freedoms of the tree that are the independent coordinates; None if one of these closes a loop."""
+        known = len(self.candidates) - len(self.floating)
+        place = {coordinate: k for k, coordinate in enumerate(self.freedoms) if coordinate >= 0}
+        place |= {known + k: freedom for k, freedom in enumerate(self.floating)}
+        chosen = range(len(self.candidates)) if self.selected is None else self.selected
+        if any(k not in place for k in chosen):
+            return None
+        return np.array([place[k] for k in chosen], dtype=np.int32)
 
     @property
     def count(self) -> int:

@@ -333,7 +333,9 @@ class Live(Running[float], _core.Live):
         """Return accelerations (n, 3) in m/s^2 and angular accelerations (n, 3) in rad/s^2 of all bodies, world frame.
 
         They are those just after the current node, with the current inputs and loads, and are of second order in dt. To
-        compute them takes two steps, which are then undone. For one body or a point on it, use `live.body(name)`.
+        compute them takes two steps, which are then undone. For one body or a point on it, use `live.body(name)`. Those
+        of the equations of motion, without error but also without hard limits, contacts and loads, are
+        `Dynamics(mechanism).body_accelerations(live)`.
         """
         return self._accelerations(slice(None))
 
