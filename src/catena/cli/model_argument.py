@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspect import Parameter, signature
 from math import isfinite
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ _SCENE = "scene:"
 _SCENES = {name: getattr(scenes, name) for name in scenes.__all__}
 
 # readers by the ending of a file's name
-_READERS = {
+_READERS: dict[str, Callable[[str], Mechanism]] = {
     ".urdf": Mechanism.from_urdf,
     ".sdf": Mechanism.from_sdf,
     ".xml": Mechanism.from_mjcf,
