@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import Parameter, signature
 from math import isfinite
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
