@@ -51,6 +51,23 @@ def geared() -> Mechanism:
     return m
 
 
+def flipped() -> Mechanism:
+    """Joints given from the far body, along whose axes others slide and turn."""
+    m = Mechanism()
+    m.add_body("a", ct.box((0.2, 0.1, 0.3), mass=1.0), position=(0.3, 0.1, 0))
+    m.add_body("b", ct.box((0.1, 0.3, 0.2), mass=0.7), position=(0.5, 0.4, 0.2))
+    m.add_joint(ct.Cylindrical("a", "world", axis=(0, 1, 0.4), at=(0, 0, 0)))
+    m.add_joint(ct.PinInSlot("b", "a", axes=((0, 1, 0), (1, 0, 0)), at=(0.4, 0.2, 0.1)))
+    return m
+
+
+def tracking() -> Mechanism:
+    """A servo whose target is a function of time."""
+    m = scenes.pendulum(2, "revolute", angle=0.4)
+    m.add_force(ct.Servo("joint2", kp=5.0, kd=0.8, target=lambda t: 0.3 + 2.0 * t))
+    return m
+
+
 def rotors_around() -> Mechanism:
     """A loop in space all of whose joints have rotors, also the one that closes it."""
     m = scenes.bricard()
@@ -65,6 +82,8 @@ TREES: dict[str, Callable[[], Mechanism]] = {
     "tree": mechanisms.tree,
     "zoo": mechanisms.zoo,
     "sprung": sprung,
+    "flipped": flipped,
+    "tracking": tracking,
 }
 LOOPS: dict[str, Callable[[], Mechanism]] = {
     "crank rocker": mechanisms.crank_rocker,
