@@ -1,9 +1,10 @@
 // Which members of an active set change, where several are wrong, as for linear complementarity problems.
 //
 // All that are wrong change at once (Kostreva; Judice and Pires), which settles most sets in a few rounds, but may go
-// to and fro. Where they have not become fewer for some rounds, the set is built up from none (Lawson and Hanson): the
-// one that is passed most is held, and where that makes others pull, the way there is gone as far as none of them does,
-// and the first one to pull is let go. What all press with then falls in no quadratic form twice, so that this ends.
+// to and fro. Where they have not become fewer for some rounds, those that pull are let go, and from there the set is
+// built up (Lawson and Hanson): the one that is passed most is held, and where that makes others pull, the way there is
+// gone as far as none of them does, and the first one to pull is let go. What they press with lowers a quadratic form
+// each time, so this ends.
 #pragma once
 
 #include "physics/stop.hpp"
@@ -23,10 +24,14 @@ struct Pivoting {
     patience = wrong < fewest ? most_patience : patience - 1;
     if (wrong < fewest) fewest = wrong;
     builds = patience < 0;
+    bool lets_go = false;
     each([&](Stop& s) {
-      if (!builds) return put(s, s.wanted);
-      s.kept = 0;
-      if (s.takes && !s.is_locked()) put(s, 0);
+      if (builds && s.held != 0) s.kept = s.wanted == 0 ? 0 : -s.held * s.push;
+      lets_go |= s.held != 0 && s.wanted == 0;
+    });
+    if (builds && !lets_go) return build(each);
+    each([&](Stop& s) {
+      if (!builds || s.held != 0) put(s, s.wanted);
     });
   }
 
