@@ -161,7 +161,7 @@ def test_a_live_mechanism_at_a_singular_pose_is_refused() -> None:
         m.add_joint(ct.Revolute(a, b, axis=y, at=corners[k], name=f"j{k}"))
     d, live = ct.Dynamics(m, ["j0.angle"]), ct.Simulator(m, 1e-3).start()
     for _ in range(2):
-        with pytest.raises(ValueError, match="do not tell how all bodies move|not independent"):
+        with pytest.raises(ValueError, match=r"do not tell how all bodies move|not independent"):
             d.accelerations(live)
 
 
