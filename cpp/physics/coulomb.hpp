@@ -29,6 +29,7 @@ constexpr double usual_eps = 1e-5, coarse_eps = 1e-3;
 
 struct Coulomb {
   Grip grip = Grip::open;
+  bool pulls = false;  // the multiplier along the normal, which has no friction then
   double F[3] = {}, K[3][3] = {}, S[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
   // `stuck`: as if it stuck, whatever the multipliers say; `before`: the slip before, if it is steady
@@ -39,6 +40,7 @@ struct Coulomb {
       for (int j = 0; j < 3; ++j) K[k][j] = 0, S[k][j] = k == j ? 1 : 0;
     }
     grip = Grip::open;
+    pulls = l[0] < 0;
     if (!(l[0] - r * g[0] > 0) && !stuck) return;
     F[0] = r * g[0];
     K[0][0] = r;
@@ -60,7 +62,7 @@ struct Coulomb {
     const double size = std::sqrt(size2), e[2] = {a / size, b / size}, ratio = radius / size;
     for (int k = 0; k < 2; ++k) {
       F[k + 1] = l[k + 1] - radius * e[k];
-      if (l[0] > 0) S[k + 1][0] = -mu * e[k];
+      if (!pulls) S[k + 1][0] = -mu * e[k];
       for (int j = 0; j < 2; ++j) {
         const double across = ratio * ((k == j ? 1 : 0) - e[k] * e[j]);
         K[k + 1][j + 1] = part * r_t * across;

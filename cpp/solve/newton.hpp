@@ -262,7 +262,12 @@ struct Newton {
         }
         continue;
       }
-      if (!fits()) continue;
+      if (!fits()) {
+        // increments may grow until a law is met
+        last = 1e300;
+        fresh = false;
+        continue;
+      }
       if (size < tolerance) {
         if (iterations == 1) history->calm = size;
         return closed(dt) ? accept(0, left) : Outcome::locked;

@@ -83,10 +83,11 @@ struct Touches {
     misfit = 0;
     each([&](Touch& t) {
       const Grip before = t.grip;
+      const bool pulled = t.law_there.pulls;
       t.look(layout, solver.body, multipliers(t), eps, stuck);
       const double open = t.misfit();
       // where it obeys the law either way, a change is none
-      changed |= t.grip != before && open > most_misfit;
+      changed |= (t.grip != before || t.law_there.pulls != pulled) && open > most_misfit;
       misfit = larger(misfit, open);
     });
     stuck = false;

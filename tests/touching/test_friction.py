@@ -344,3 +344,12 @@ def test_friction_is_a_number_that_is_not_negative() -> None:
     assert contact.friction == 0.0
     with pytest.raises(ValueError, match="friction"):
         contact.friction = float("nan")
+
+
+def test_members_of_a_batch_rub_as_single_runs_do() -> None:
+    m = block(0.5, 0.4)
+    states = [m.state().replace(velocity=np.array([[speed, 0.2, 0]])) for speed in (0.0, 0.5, 1.0)]
+    simulator = Simulator(m, dt=0.01)
+    batch = simulator.run_batch(steps=30, states=states)
+    for member, state in enumerate(states):
+        assert np.array_equal(batch[member].position, simulator.run(steps=30, state=state).position)
