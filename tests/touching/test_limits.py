@@ -156,15 +156,30 @@ def test_solvers_agree_on_loops_at_their_limits(restitution: float, joint: str) 
         assert len(run.impacts) == len(runs[0].impacts) > 0
 
 
+def shoulder(restitution: float) -> Mechanism:
+    """An upper arm on a universal joint, one of whose angles meets its limit twice, and a forearm across."""
+    m = Mechanism()
+    m.add_body("upper", ct.rod((0, 0, 0), (0.5, 0, 0), mass=1.0, radius=0.05))
+    m.add_body("lower", ct.rod((0.5, 0, 0), (0.9, 0.1, 0.1), mass=0.7, radius=0.05))
+    m.add_joint(ct.Universal("world", "upper", axes=((0, 1, 0), (0, 0, 1)), at=(0, 0, 0), name="shoulder"))
+    m.add_joint(ct.Revolute("upper", "lower", axis=(0, 1, 0.3), at=(0.5, 0, 0), name="elbow"))
+    m.joints["shoulder"].limits = {"first": Limits(-1.5, 0.9, restitution=restitution)}
+    return m
+
+
 @pytest.mark.parametrize("restitution", [0.0, 0.7, 1.0])
-@pytest.mark.parametrize("scene", [elbow, linkage])
-@pytest.mark.parametrize("order", [2, 4, 6])
-def test_impacts_keep_the_order(order: int, scene, restitution: float) -> None:
-    """Down to a floor of 1e-11, where the time of the touch is what is left."""
+@pytest.mark.parametrize(("scene", "end", "steps"), [(elbow, 1.0, 100), (linkage, 1.33, 200), (shoulder, 0.7, 100)])
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+def test_impacts_keep_the_order(order: int, scene, end: float, steps: int, restitution: float) -> None:
+    """Down to a floor of 1e-11, where the time of the touch is what is left; order 8 may come from above."""
     m = scene(restitution)
-    true = Simulator(m, 0.0005, order=8).run(1.0).position[-1]
-    errors = [np.abs(Simulator(m, dt, order=order).run(1.0).position[-1] - true).max() for dt in (0.01, 0.005)]
-    assert errors[1] < 1e-11 or abs(log2(errors[0] / errors[1]) - order) < 0.25
+    true = Simulator(m, end / 4000, order=8).run(end)
+    assert true.impacts
+    counts = [count if order < 8 else count // 2 for count in (steps, 2 * steps)]
+    ends = [Simulator(m, end / count, order=order).run(steps=count).position[-1] for count in counts]
+    errors = [np.abs(found - true.position[-1]).max() for found in ends]
+    rate = log2(errors[0] / errors[1])
+    assert errors[1] < 1e-11 or (abs(rate - order) < 0.2 if order < 8 else rate > 7.8)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -108,7 +108,7 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
             if path in seen or len(seen) >= _MOST_INCLUDES:
                 raise ValueError(f"file {address!r:.80} is included twice, or by itself")
             seen.add(path)
-            with Notes(str(path)).reading():
+            with Notes(str(path)):
                 included = parse(read_bytes(path))
             expand(included, depth, str(path.parent))
             parent[k : k + 1] = list(included)

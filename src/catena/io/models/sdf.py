@@ -75,7 +75,7 @@ def read(
     """See Mechanism.from_sdf."""
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
-    with notes.reading():
+    with notes:
         reader = _Reader(parse(read_bytes(folders.model)), folders, notes)
         mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
     return mechanism
