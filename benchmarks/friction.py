@@ -89,7 +89,7 @@ def dogs(rounds: int) -> None:
     def run(m: ct.Mechanism, settle: float) -> Callable[[], object]:
         simulator = ct.Simulator(m, dt, on_inaccurate="ignore")
         start = simulator.run(duration=settle)[-1] if settle else None
-        return lambda: simulator.run(start, steps=steps, record_every=steps)
+        return lambda: simulator.run(state=start, steps=steps, record_every=steps)
 
     works = {
         "air": run(dog(1000.0, feet=False), 0),
