@@ -29,7 +29,8 @@ constexpr double usual_eps = 1e-5, coarse_eps = 1e-3;
 
 struct Coulomb {
   Grip grip = Grip::open;
-  bool pulls = false;  // the multiplier along the normal, which has no friction then
+  bool pulls = false;           // the multiplier along the normal, which has no friction then
+  double per_n = 1, per_t = 1;  // of S^-1
   double F[3] = {}, K[3][3] = {}, S[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
   // `stuck`: as if it stuck, whatever the multipliers say; `before`: the slip before, if it is steady
@@ -72,11 +73,14 @@ struct Coulomb {
   }
   // S^-1 y; S is lower triangular by blocks
   CATENA_INLINE void solve(const double* y, double* x) const {
-    x[0] = y[0] / S[0][0];
+    x[0] = y[0] * per_n;
     const double b = y[1] - S[1][0] * x[0], c = y[2] - S[2][0] * x[0];
-    const double per = 1 / (S[1][1] * S[2][2] - S[1][2] * S[2][1]);
-    x[1] = per * (S[2][2] * b - S[1][2] * c);
-    x[2] = per * (S[1][1] * c - S[2][1] * b);
+    x[1] = per_t * (S[2][2] * b - S[1][2] * c);
+    x[2] = per_t * (S[1][1] * c - S[2][1] * b);
+  }
+  void invert() {
+    per_n = 1 / S[0][0];
+    per_t = 1 / (S[1][1] * S[2][2] - S[1][2] * S[2][1]);
   }
   // T = S^-1 K, of which T[0][1] and T[0][2] are zero
   CATENA_INLINE void solve_rows(double (*T)[3]) const {

@@ -31,7 +31,8 @@ struct Touch {
   Vec3<double> point;         // C
   Vec3<double> arm[2], lever;
   Wrench<double> force[2][3];  // of the directions, on either end
-  double resistance[3];        // one over the compliance of each row
+  double give[3] = {};         // compliance of each row
+  double resistance[3];        // one over it
   bool takes = false;          // it takes part in the equations
   // force (N, world, on b) over the step before, from which the next one is guessed, and how it has gripped
   Vec3<double> pressed = {0, 0, 0};
@@ -51,6 +52,13 @@ struct Touch {
   Wrench<double> kept[3];
   Grip aside[2] = {Grip::open, Grip::open};  // put aside while something else is solved for
 
+  // a point or ball on a plane of the world, by far the most: everything but its arm is constant
+  bool is_plain() const { return feature.kind == FeatureKind::point_plane && !feature.flipped && end[0] < 0; }
+  Vec3<double> plane_normal() const { return load3(feature.along_a); }
+  double height(Vec3<double> center) const {
+    return dot(plane_normal(), center - load3(feature.at_a)) - feature.radius_a - feature.radius_b;
+  }
+
   double mu(const Layout& layout) const { return layout.law[law].grip; }
 
   // a trajectory begins
@@ -69,9 +77,15 @@ struct Touch {
       feature.at_a[k] = c.anchor_a[k] - feature.radius_b * c.frame_a[6 + k];
       feature.at_b[k] = c.anchor_b[k];
     }
+    if (!is_plain()) return;
+    direction[0] = plane_normal();
+    direction[1] = across(direction[0]);
+    direction[2] = cross(direction[0], direction[1]);
+    for (int k = 0; k < 3; ++k) force[0][k] = motion[0][k] = {{0, 0, 0}, {0, 0, 0}};
   }
 
   void place(const Layout& layout, const Body<double>* body) {
+    if (is_plain()) return place_plain(layout, body[end[1]]);
     const Pose<double> a = old_pose(body, end[0]), b = old_pose(body, end[1]);
     const Touching<double> here = touching(feature, a, b);
     point = here.point;
@@ -92,12 +106,34 @@ struct Touch {
         force[e][k] = {f, cross(from[e], f)};
         sum += compliance(body, layout.link, end[e], force[e][k]);
       }
-      resistance[k] = 1 / sum;
+      give[k] = sum;
     }
+    find_resistance();
+  }
+  void place_plain(const Layout& layout, const Body<double>& b) {
+    const Vec3<double> n = direction[0];
+    arm[1] = b.R * load3(feature.at_b);
+    const Vec3<double> center = b.x + arm[1];
+    lever = -(feature.radius_b + 0.5 * height(center)) * n;
+    point = center + lever;
+    const Vec3<double> from = arm[1] + lever;
+    for (int k = 0; k < 3; ++k) {
+      force[1][k] = {direction[k], cross(from, direction[k])};
+      give[k] = compliance(&b - end[1], layout.link, end[1], force[1][k]);
+    }
+    find_resistance();
+  }
+  void find_resistance() {
     // of the mean of the two, which is the same for all tangents
-    resistance[1] = resistance[2] = 2 / (1 / resistance[1] + 1 / resistance[2]);
+    give[1] = give[2] = 0.5 * (give[1] + give[2]);
+    for (int k = 0; k < 3; ++k) resistance[k] = 1 / give[k];
   }
   double gap_at(const Body<double>* body, bool at_end) const {
+    if (is_plain()) {
+      const Body<double>& b = body[end[1]];
+      const Vec3<double> own = b.R * load3(feature.at_b);
+      return height(at_end ? b.x + b.d + (own + turn(b.w, own)) : b.x + own);
+    }
     if (at_end) return touching(feature, new_pose(body, end[0]), new_pose(body, end[1])).gap;
     return touching(feature, old_pose(body, end[0]), old_pose(body, end[1])).gap;
   }
@@ -111,6 +147,13 @@ struct Touch {
 
   // gap and slip at the iterate of a step
   void measure(const Body<double>* body) {
+    if (is_plain()) {
+      const Body<double>& b = body[end[1]];
+      const Vec3<double> swing = turn(b.w, arm[1]), arm_there = arm[1] + swing;
+      value[0] = height(b.x + b.d + arm_there);
+      motion[1][0] = {direction[0], cross(arm_there, direction[0])};
+      return slide(b, 1, swing, arm_there);
+    }
     const Touching<double> there = touching(feature, new_pose(body, end[0]), new_pose(body, end[1]));
     value[0] = there.gap;
     value[1] = value[2] = 0;
@@ -123,12 +166,17 @@ struct Touch {
       const double sign = e == 0 ? -1 : 1;
       const Vec3<double> n = sign * there.normal, swing = turn(b.w, arm[e]), arm_there = arm[e] + swing;
       motion[e][0] = {n, cross(there.point - (b.x + b.d), n)};
-      const Vec3<double> moved = b.d + swing + 2.0 * cross(b.w.v, lever);
-      for (int k = 1; k < 3; ++k) {
-        const Vec3<double> t = sign * direction[k], q = cross(lever, t);
-        motion[e][k] = {t, cross(arm_there, t) + b.w.w * q + cross(b.w.v, q)};
-        value[k] += dot(t, moved);
-      }
+      slide(b, e, swing, arm_there);
+    }
+  }
+  // what an end adds to the slip
+  void slide(const Body<double>& b, int e, const Vec3<double>& swing, const Vec3<double>& arm_there) {
+    const double sign = e == 0 ? -1 : 1;
+    const Vec3<double> moved = b.d + swing + 2.0 * cross(b.w.v, lever);
+    for (int k = 1; k < 3; ++k) {
+      const Vec3<double> t = sign * direction[k], q = cross(lever, t);
+      motion[e][k] = {t, cross(arm_there, t) + b.w.w * q + cross(b.w.v, q)};
+      value[k] = dot(t, moved) + (e == 1 && end[0] >= 0 ? value[k] : 0);
     }
   }
   // a step of so much time begins, in which multipliers are `scale` times the forces
@@ -159,7 +207,7 @@ struct Touch {
   // how far the law is from being met (m, or m/s)
   double misfit() const {
     double most = 0;
-    for (int k = 0; k < 3; ++k) most = larger(most, std::fabs(law_there.F[k]) / resistance[k]);
+    for (int k = 0; k < 3; ++k) most = larger(most, std::fabs(law_there.F[k]) * give[k]);
     return most;
   }
   // a row of K times the gradients on an end
@@ -176,6 +224,7 @@ struct Touch {
   void close(Articulation& m, const double* lambda) {
     const int e = end[0] >= 0 ? 0 : 1;
     double T[3][3];
+    law_there.invert();
     law_there.solve(residual, solved);
     law_there.solve_rows(T);
     for (int k = 0; k < 3; ++k) {

@@ -449,7 +449,8 @@ struct Stops {
     travel += pace;
     --due;
     each_near([&](Stop& s) {
-      s.phi = s.held && s.touch < 0 ? s.bound : at_end(s);
+      // one that takes part has just been looked at
+      s.phi = s.touch >= 0 && s.takes ? touches.of(s).value[0] : s.held && s.touch < 0 ? s.bound : at_end(s);
       recent[s.law] = s.phi;
       // one that had bounced off may have been caught
       if (s.held) s.left = false;
