@@ -98,6 +98,8 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .dynamics_size = dynamics_size,
                        .dynamics_shape = dynamics_shape,
                        .dynamics = find_dynamics,
+                       .linear_size = linear_size,
+                       .linear_step = linear_step,
                        .relieve_size = relieve_size,
                        .relieve = relieve};
 

@@ -1,8 +1,9 @@
 // What is computed from poses alone, without a run: poses.cpp, joints.cpp for what is asked of single joints, and
-// dynamics.cpp for the equations of motion.
+// dynamics.cpp for the equations of motion; and linear.cpp, which linearizes a step of a run.
 #pragma once
 
 #include "args/dynamics.hpp"
+#include "args/linear.hpp"
 #include "args/reach.hpp"
 #include "args/run.hpp"
 
@@ -30,5 +31,8 @@ void place_bodies(const Layout& layout, const PlaceArgs& args);
 long dynamics_size(const Layout& layout);
 DynamicsShape dynamics_shape(const Layout& layout, void* workspace, int* coordinate);
 void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& args);
+
+long linear_size(const Layout& layout, int inputs);
+LinearOutcome linear_step(void* workspace, void* room, const LinearArgs& args);
 
 }  // namespace catena::CATENA_ISA

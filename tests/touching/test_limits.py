@@ -285,6 +285,7 @@ def test_touches_are_found_with_few_solves(order: int) -> None:
         live = Simulator(m, dt, order=order, on_inaccurate="ignore").start()
         live.step(round(1.7 / dt))
         found[name] = live.tally
+    assert all(tally.located <= tally.cut for tally in found.values())
     assert found["drop"].located >= 5
     assert found["drop"].tries <= 3 * found["drop"].located
     assert found["arm"].located > 20
@@ -314,6 +315,22 @@ def test_the_first_step_passes_no_limit(rate: float, solver: str) -> None:
     run = Simulator(m, 0.01, solver=solver).run(steps=3, state=state)
     assert run.impacts[0].time < 0.01
     assert passed(run) <= 1e-12
+
+
+def test_with_an_accuracy_a_step_is_cut_more_often_before_it_is_caught() -> None:
+    """Six stops that are touched one after the other in one step."""
+    m = Mechanism(gravity=(0, 0, 0))
+    for k in range(6):
+        m.add_body(f"bob{k}", ct.sphere(0.1, mass=1.0), position=(0, k, 0))
+        rail = m.add_joint(ct.Prismatic("world", f"bob{k}", axis=(1, 0, 0), at=(0, k, 0), name=f"rail{k}"))
+        rail.limits = Limits(upper=0.001 * (k + 1), restitution=0.5)
+    state = m.state()
+    state.rates = np.ones(6)
+    plain = Simulator(m, 0.01).run(steps=1, state=state)
+    assert (plain.cut_count, plain.caught_count) == (4, 1)
+    exact = Simulator(m, 0.01, accuracy=1e-3).run(steps=1, state=state)
+    assert (exact.cut_count, exact.caught_count) == (6, 0)
+    assert [impact.time for impact in exact.impacts] == pytest.approx(0.001 * np.arange(1, 7), abs=1e-12)
 
 
 def test_an_event_and_a_time_at_an_impact() -> None:
@@ -508,6 +525,13 @@ def test_what_a_run_tells_of_impacts(tmp_path) -> None:
     again = ct.Trajectory.load(tmp_path / "run.npz")
     assert again.impacts == run.impacts
     assert (again.joint("hinge").stop == run.joint("hinge").stop).all()
+    # soft ones beside it have none
+    both = Mechanism()
+    both.add_body("before", ct.sphere(0.1, mass=1.0), position=(0, 3, 0))
+    both.add_joint(ct.Prismatic("world", "before", axis=(0, 0, 1), at=(0, 3, 0), name="soft"))
+    both.joints["soft"].limits = Limits(-0.1, 0.1, stiffness=1e4, damping=10.0)
+    both.add(rod(1.0, 0.6))
+    assert {impact.name for impact in Simulator(both, 0.005).run(3.0).impacts} == {"hinge"}
     free = ct.scenes.pendulum(2)
     with pytest.raises(AttributeError, match="no hard limits"):
         _ = Simulator(free, 0.01).run(0.1).joint("joint1").stop

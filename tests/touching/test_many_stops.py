@@ -82,3 +82,16 @@ def test_no_impact_adds_energy_where_restitutions_differ() -> None:
         lost[impact.time] = lost.get(impact.time, 0.0) + impact.loss
     assert len(lost) > 50
     assert min(lost.values()) > -1e-9 * run.kinetic_energy().max()
+
+
+def test_with_an_accuracy_impacts_are_located_and_not_caught() -> None:
+    """Steps are as long as the motion allows, and so have more impacts than a step of a given length."""
+    m, last = Mechanism(), "world"
+    for k in range(3):
+        m.add_body(f"link{k}", ct.rod((k, 0, 0), (k + 1, 0, 0), mass=1.0))
+        m.add_joint(ct.Revolute(last, f"link{k}", axis=(0, 1, 0), at=(k, 0, 0), name=f"hinge{k}"))
+        m.joints[f"hinge{k}"].limits = Limits(-0.3, 0.3, restitution=0.9)
+        last = f"link{k}"
+    run = Simulator(m, accuracy=1e-5).run(2.0)
+    assert len(run.impacts) > 10
+    assert run.caught_count == 0

@@ -117,13 +117,19 @@ class MechanismFiles:
         merge_fixed: bool = False,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
+        model: str | None = None,
     ) -> Mechanism:
-        """Read an SDF file with one model, including loops; one ModelWarning lists the parts that are not read.
+        """Read a model from an SDF file, including loops; one ModelWarning lists the parts that are not read.
 
-        The arguments are those of `from_urdf`; a model without a joint to the world floats. Joints may also have
-        springs, and gearboxes become couplings. A joint with two axes that are not perpendicular becomes two joints
-        with a massless body between them.
+        The other arguments are those of `from_urdf`. A model without a joint to the world floats; a static one is
+        fixed to it. Joints may also have springs, and gearboxes become couplings. A joint with two axes that are not
+        perpendicular becomes two joints with a massless body between them.
+
+        Parameters
+        ----------
+        model
+            Name of the model to read. By default it is the only one of the file that is not static.
         """
         from ..io.models.sdf import read
 
-        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance)
+        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance, model=model)

@@ -60,13 +60,13 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
     _bound_copies(root)
     result = Harmless("")
     total = 0
-    lost = []
+    lost: dict[str, str] = {}
     for asset in root.findall("asset/mesh[@file]"):
         address = required(asset, "file", "a mesh")
         name = asset.get("name") or Path(address).stem
         path = folders.find(address, notes, name, within=folder)
         if path is None:
-            lost.append(name)
+            lost[name] = folders.why_not(address, folder)
             for section in root.findall("asset"):
                 if asset in section:
                     section.remove(asset)
@@ -104,7 +104,7 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
             # from the model's folder, or else from that of the file that includes it
             path = folders.find(address, Notes(""), "include") or folders.find(address, notes, "include", within=folder)
             if path is None:
-                raise ValueError(f"included file {address!r:.80} is not in the folders of the model")
+                raise ValueError(f"included file {address!r:.80} {folders.why_not(address, folder)}")
             if path in seen or len(seen) >= _MOST_INCLUDES:
                 raise ValueError(f"file {address!r:.80} is included twice, or by itself")
             seen.add(path)
@@ -117,8 +117,8 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
     expand(root, 1, "")
 
 
-def _leave_out(root: Element, meshes: list[str]) -> None:
-    """Take out the geoms of meshes that are not there, as far as nothing weighs what they do."""
+def _leave_out(root: Element, meshes: dict[str, str]) -> None:
+    """Take out the geoms of meshes that are not there, for a reason each, as far as nothing weighs what they do."""
     weighs = any(compiler.get("inertiafromgeom") == "true" for compiler in root.findall("compiler"))
     stack = [(root, False)]
     while stack:
@@ -126,15 +126,13 @@ def _leave_out(root: Element, meshes: list[str]) -> None:
         if parent.tag == "body":
             given = parent.find("inertial") is not None and not weighs
         for child in list(parent):
-            if child.tag != "geom" or child.get("mesh") not in meshes:
+            name = child.get("mesh", "")
+            if child.tag != "geom" or name not in meshes:
                 stack.append((child, given or child.tag == "worldbody"))
             elif given or "0" in (child.get("mass"), child.get("density")):
                 parent.remove(child)
             else:
-                name = child.get("mesh")
-                raise ValueError(
-                    f"mesh {name!r:.80}: its file is not in the folders of the model, and a body weighs by it"
-                )
+                raise ValueError(f"mesh {name!r:.80}, by which a body weighs: its file {meshes[name]}")
 
 
 def _clean(root: Element, notes: Notes) -> None:
