@@ -178,8 +178,8 @@ def keeps_energy(run: Trajectory) -> bool:
     """Whether no recorded element supplies or dissipates energy, so that every change of the energy is an error.
 
     Gravity, springs and rotors conserve energy, and so do hard limits and contacts without friction unless impacts have
-    taken some, or, of a single node, could. Series of poses that no run computed do not. The effect of run(loads=) is not
-    recorded.
+    taken some, or, of a single node, could. Series of poses that no run computed do not. The effect of run(loads=) is
+    not recorded.
     """
     m = run.mechanism
     is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
