@@ -166,11 +166,16 @@ def test_thrown_boxes_end_at_no_depth_and_gain_no_energy(friction: float, restit
 @pytest.mark.slow
 @pytest.mark.parametrize("dt", [0.001, 0.005, 0.01, 0.02])
 def test_many_thrown_boxes(dt: float) -> None:
-    rng = np.random.default_rng(round(1e4 * dt))
+    rng, failed = np.random.default_rng(round(1e4 * dt)), []
     for _ in range(2500):
         m = box_in_the_air(rng, 2 * rng.random(), rng.random())
-        run = Simulator(m, dt=dt, on_inaccurate="ignore").run(duration=0.5)
+        run = Simulator(m, dt=dt, on_inaccurate="ignore", on_failure="stop").run(duration=0.5)
         assert least_gap(run) >= DEEPEST
+        if run.failed:
+            failed.append(run.status.message)
+    # few steps find no force that obeys the law, and say so
+    assert all("no force that obeys Coulomb's law is found for contact" in message for message in failed)
+    assert len(failed) <= 2
 
 
 @pytest.mark.parametrize("joint", [ct.Revolute, ct.Ball])
