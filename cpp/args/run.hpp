@@ -34,6 +34,7 @@ struct Status {
   int body = -1;    // the user's index of the body that moved most, or turned too far
   int joint = -1;   // the user's index of the joint that is open most, if any is, or of the wheel that lies flat
   int law = -1;     // the law that is too stiff, for a step backwards or at all, if one is; the stop that is passed
+  double gap = 0, speed = 0;  // of a contact whose friction finds no solution: its gap, m, and how fast it slips, m/s
   // last Newton increment, m/s and rad/s; of a locked mechanism the gap, m or rad; w dt of a stiff law; how far a stop
   // is passed, m or rad
   double size = 0;
@@ -83,6 +84,7 @@ struct Tally {
   long inaccurate = 0;               // steps that err by more than `inaccurate_above`
   long missed = 0;                   // substeps that err too much and cannot be halved any more
   long impacts = 0;                  // at stops
+  long guarded = 0;                  // impacts that give back less, as they would create energy
   long cut = 0, caught = 0;          // substeps that end where a stop is touched; steps that end at one without that
   long located = 0, tries = 0;       // touches within a step; substeps solved for them, whole ones included
 
@@ -102,6 +104,7 @@ struct Impact {
   double time;
   int law;
   double impulse, approach, leaving;  // N s or N m s along the measure, its rate before and after
+  double rubbed;                      // J that friction takes
 };
 
 // of the composition of a step (simulate/compose.hpp)

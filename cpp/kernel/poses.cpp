@@ -21,6 +21,12 @@ const Stop* open_stops(const Layout& layout, Arena& arena) {
   return stop;
 }
 
+Touch* open_touches(const Layout& layout, Arena& arena) {
+  Touch* touch = arena.take<Touch>(layout.touch_count);
+  for (int k = 0; k < layout.touch_count && arena.at; ++k) touch[k].enter(layout, k);
+  return touch;
+}
+
 // the articulated solver alone
 Articulated<double> make_walker(const Layout& layout, Arena& arena) {
   Body<double>* body = arena.take<Body<double>>(layout.link_count);
@@ -33,6 +39,7 @@ Articulated<double> make_walker(const Layout& layout, Arena& arena) {
   for (int l = 0; l < layout.law_count && arena.at; ++l) momentum[l] = measured[l] = 0;
   for (int k = 0; k < layout.axis_count && arena.at; ++k) pushed[k] = 0;
   solver.clock.stop = open_stops(layout, arena);
+  solver.clock.touch = open_touches(layout, arena);
   solver.momentum = momentum;
   solver.measured = measured;
   solver.pushed = pushed;
@@ -65,6 +72,7 @@ void linearise(const Layout& layout, void* workspace, const LinearisationArgs& a
   double* momentum = arena.take<double>(layout.law_count);
   for (int l = 0; l < layout.law_count; ++l) momentum[l] = 0;
   dense.clock.stop = open_stops(layout, arena);
+  dense.clock.touch = open_touches(layout, arena);
   dense.momentum = momentum;
   dense.enter();
   for (long k = 0; k < count; ++k) dense.z[k] = args.unknowns[k];

@@ -46,6 +46,7 @@ inline Articulated<double> make(const Layout& layout, Arena& arena, Body<double>
                       arena.take<double>(layout.loop_row_count),
                       arena.take<double>(layout.loop_row_count),
                       arena.take<char>(layout.loop_row_count),
+                      arena.take<double>(3L * layout.loop_row_count),
                       arena.take<double>(layout.front_size),
                       arena.take<int>(2 * layout.largest_closing),
                       least_pivot};
@@ -102,6 +103,7 @@ Runner<Solver>& seat_in(const Layout& layout, Arena& arena, RunArgs& args, Seat<
                .stop = arena.take<Stop>(layout.stop_count),
                .near = arena.take<int>(layout.stop_count),
                .freedom = arena.take<int>(layout.stop_count),
+               .touch = arena.take<Touch>(layout.touch_count),
                .zeros = arena.take<double>(count),
                .rates = arena.take<double>(count),
                .scratch = arena.take<double>(count),
@@ -139,6 +141,9 @@ Runner<Solver>& seat_in(const Layout& layout, Arena& arena, RunArgs& args, Seat<
   seat->newton.select(seat->history[0]);
   if (!taken) return runner;
   for (int k = 0; k < count; ++k) room.zeros[k] = solver.z[k] = 0;
+  // what no contact has written yet
+  for (int k = count - layout.lone_row_count; k < count; ++k)
+    solver.dz[k] = last_dz[k] = room.rates[k] = room.scratch[k] = 0;
   for (int k = 0; k < layout.axis_count; ++k) room.pushed[k] = 0;
   for (int l = 0; l < laws; ++l) room.law_mode[l] = room.momentum[l] = 0;
   for (int i = 0; i < links && parts.count == 1; ++i) room.past.motion[i] = room.past.change[i] = {};

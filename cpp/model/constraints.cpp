@@ -51,7 +51,7 @@ void Model::add_constraint(ConstraintInfo c) {
     layout_.loop_row_count += c.row_count;
     c.loop = static_cast<int>(loops_.size());
     loops_.push_back(static_cast<int>(constraints_.size()));
-    layout_.law_row_count += c.acts() ? c.row_count : 0;
+    layout_.law_loop_count += c.acts();
   }
   if (c.joint >= 0) joint_constraint_[c.joint] = static_cast<int>(constraints_.size());
   constraints_.push_back(c);
@@ -138,15 +138,36 @@ void Model::add_stops() {
   for (const int j : loops_) pass(constraints_[j]);
   // so do rows of stops elsewhere, such as contacts
   for (const LawInfo& law : laws_)
-    if (is_hard_stop(law) && law.link < 0) pass(law.measure);
+    if (is_hard_stop(law) && law.link < 0 && !is_lone(law)) pass(law.measure);
   for (int l = 0; l < static_cast<int>(laws_.size()); ++l) {
     LawInfo& law = laws_[l];
     if (!is_hard_stop(law)) continue;
     law.stop = static_cast<int>(stops_.size());
     stops_.push_back(l);
     if (law.link >= 0 && passed[law.link]) law.link = law.axis = -1;
-    add_law_row(l, RowKind::stop);
+    add_law_row(l, is_touch(law) ? RowKind::touch : RowKind::stop);
   }
+  for (const int l : stops_)
+    if (is_touch(laws_[l])) add_touch(l);
+  first_touch_.assign(1, 0);
+  for (int i = 0; i < layout_.link_count; ++i) {
+    for (int k = 0; k < static_cast<int>(touches_.size()); ++k)
+      if (constraints_[laws_[touches_[k]].constraint].link == i) lone_touch_.push_back(k);
+    first_touch_.push_back(static_cast<int>(lone_touch_.size()));
+  }
+}
+// a contact with the world needs nothing of other links
+bool Model::is_lone(const LawInfo& law) { return is_touch(law) && (law.measure.end[0] < 0 || law.measure.end[1] < 0); }
+void Model::add_touch(int l) {
+  LawInfo& law = laws_[l];
+  law.touch = static_cast<int>(touches_.size());
+  touches_.push_back(l);
+  law.recorded_force = layout_.recorded_count;
+  layout_.recorded_count += 3;
+  ConstraintInfo& c = constraints_[law.constraint];
+  if (c.link < 0) return;
+  c.loop_row = layout_.loop_row_count + layout_.lone_row_count;
+  layout_.lone_row_count += c.row_count;
 }
 
 // a law as a row, behind all others
@@ -157,6 +178,11 @@ void Model::add_law_row(int l, RowKind rows) {
   c.rows = rows;
   c.item = l;
   c.link = law.link;
+  if (rows == RowKind::touch) {
+    c.row_count = joint_row_count(static_cast<int>(JointKind::ball));
+    c.lengths = 7;
+    c.link = is_lone(law) ? std::max(c.end[0], c.end[1]) : -1;
+  }
   c.recorded = layout_.recorded_count++;
   add_constraint(c);
 }
@@ -233,7 +259,7 @@ void Model::build_constraints(const Spec& spec) {
     law.force_signal = given.force;
     law.constraint = law.link = law.axis = -1;
     law.sign = 1;
-    law.stop = -1;
+    law.stop = law.touch = -1;
     if (given.joint >= 0 && carried[given.joint] >= 0) {
       const LinkInfo& link = links_[carried[given.joint]];
       const Branch branch = branch_of(link.kind, link.flipped);

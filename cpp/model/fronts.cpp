@@ -63,6 +63,10 @@ void Model::build_loops() {
       // the world has the largest number and always wins
       keeper[std::min(p, q)] = std::max(p, q);
     }
+  // contacts with the world that are no loops
+  const auto touches = [&](int i) { return i < world && first_touch_[i + 1] > first_touch_[i]; };
+  for (int i = 0; i < link_count; ++i)
+    if (touches(i)) keeper[find(root[i])] = world;
   // a root without a mass keeps nothing
   std::vector<int> massive(keeper);
   for (int i = 0; i < link_count; ++i)
@@ -118,7 +122,7 @@ void Model::build_loops() {
         if (c.end[e] == i) ends_.push_back({l, column[i].at(l), e});
     }
     front.end_count = static_cast<int>(ends_.size()) - front.first_end;
-    front.opens = front.columns > front.outgoing || front.tie_count > 0;
+    front.opens = front.columns > front.outgoing || front.tie_count > 0 || touches(i);
     front.stops = front.opens || front.end_count > 0;
     const FrontInfo& above = fronts_[parent(i)];
     front.same_columns = front.outgoing > 0 && front.stride == above.stride;

@@ -31,7 +31,8 @@ void Geometry::become(Layout& layout, LinkInfo* link, LawInfo* law, const Geomet
     return pair_of(0, nowhere, numbers.measure_anchor + 6 * k, numbers.measure_frame + 8 * k, 0.0);
   };
   const auto put = [&](ConstraintInfo& c) {
-    if (c.rows == RowKind::law || c.rows == RowKind::stop) return put_at(c, measure(c.item));
+    if (c.rows == RowKind::law || c.rows == RowKind::stop || c.rows == RowKind::touch)
+      return put_at(c, measure(c.item));
     // rows of couplings are those of their terms, and a rotary damper has no place
     if (c.joint < 0 || c.rows == RowKind::coupling) return;
     put_at(c, joint(c.joint));

@@ -46,6 +46,10 @@ Model::Model(const Spec& spec) {
   layout_.axis_law_count = static_cast<int>(axis_law_.size());
   layout_.stop_count = static_cast<int>(stops_.size());
   layout_.stop = stops_.data();
+  layout_.touch_count = static_cast<int>(touches_.size());
+  layout_.touch = touches_.data();
+  layout_.first_touch = first_touch_.data();
+  layout_.lone_touch = lone_touch_.data();
   layout_.free_law_count = layout_.law_count - layout_.axis_law_count - layout_.stop_count;
   layout_.first_axis_law = first_axis_law_.data();
   layout_.axis_law = axis_law_.data();

@@ -72,7 +72,9 @@ struct ConstraintInfo {
   double parameter;
 
   // a force in the guise of rows, or a stop: it need not hold anything
-  bool acts() const { return rows == RowKind::law || rows == RowKind::rotary || rows == RowKind::stop; }
+  bool acts() const {
+    return rows == RowKind::law || rows == RowKind::rotary || rows == RowKind::stop || rows == RowKind::touch;
+  }
 };
 
 // fewer rows than the joint has, each a constant combination of them
@@ -101,6 +103,8 @@ struct LawInfo : Law {
   int target_signal, force_signal;  // in place of the constants, -1 for none
   int link, axis;                   // the freedom of the tree that it measures, -1 if it is none
   int stop;                         // which hard stop it is, -1 if it is none
+  int touch;                        // which contact with friction, -1 if it is none
+  int recorded_force;               // of such a contact: its first row among those recorded
   double sign;                      // of the measure, if the freedom grows
   ConstraintInfo measure;           // last, as laws on freedoms of the tree are read without it in every step
 };
@@ -186,7 +190,12 @@ struct Layout {
   const int* axis_law;
   int stop_count;
   const int* stop;  // (hard stop) -> law
-  int term_count;   // of all couplings, inactive ones too
+  int touch_count;
+  const int* touch;        // (contact with friction) -> law
+  int lone_row_count;      // rows of those that are eliminated with their only link, behind those of loops
+  const int* first_touch;  // (link + 1) in `lone_touch`, the contacts of these
+  const int* lone_touch;
+  int term_count;  // of all couplings, inactive ones too
   const TermInfo* term;
   int tie_count;
   const TieInfo* tie;  // by the parent, the world last
@@ -207,7 +216,7 @@ struct Layout {
   double articulated_work;         // multiplications of one iteration
   int loop_count, loop_row_count;  // rows of all loop closures
   const int* loop;                 // (loop) -> constraint
-  int law_row_count;               // of them, those of forces and stops
+  int law_loop_count;              // of the loops, those of forces and stops
   Offset front_size;               // numbers in all fronts
   int largest_closing;             // most rows closed at one link
   double largest_inversion;        // most multiplications that inverting those of one link takes
@@ -276,6 +285,8 @@ class Model {
   void add_rotary(const JointSpec& joint, int carried);
   void add_law_row(int l, RowKind rows);
   void add_stops();
+  static bool is_lone(const LawInfo& law);
+  void add_touch(int l);
   void find_coordinates(const Spec& spec);
   void build_loops();
   void find_lenders();
@@ -290,7 +301,8 @@ class Model {
   std::vector<int> body_link_;
   std::vector<LawInfo> laws_;
   std::vector<int> first_axis_law_, axis_law_;
-  std::vector<int> stops_;
+  std::vector<int> stops_, touches_;
+  std::vector<int> first_touch_, lone_touch_;
   std::vector<TermInfo> terms_;
   std::vector<TieInfo> ties_;
   std::vector<char> in_tie_;  // (link)

@@ -43,7 +43,19 @@ enum class JointKind : int {
 // rows that neither a point nor an angle gives
 enum class ExtraRow : int { none, screw, distance, twist, angle, slide, bend, swing, axial, rotation };
 // what rows are made of: a file each in physics/rows, listed in its constraint.hpp
-enum class RowKind : int { joint, ground, rolling, custom, custom_velocity, coupling, rotary, law, stop, combination };
+enum class RowKind : int {
+  joint,
+  ground,
+  rolling,
+  custom,
+  custom_velocity,
+  coupling,
+  rotary,
+  law,
+  stop,
+  touch,
+  combination
+};
 // of a kind that is no joint's: how many, unless the user says so; metres or radians; the first that holds a velocity
 struct OwnRows {
   RowKind kind = RowKind::joint;
@@ -251,11 +263,17 @@ struct LawOf {
   T lower, upper;                        // of the scalar
   T restitution;                         // of hard stops there: the part of the speed that they give back
   T stop_stiffness, stop_damping;        // of soft ones; no stiffness makes them hard
+  T grip, ball;                          // of a contact: its coefficient of friction, and the radius of its ball, m
 };
 // whether a law is a hard stop, and nothing else
 template <class T>
 bool is_hard_stop(const LawOf<T>& law) {
   return law.stop_stiffness == 0 && (law.lower > -1e300 || law.upper < 1e300);
+}
+// whether it is a contact with friction
+template <class T>
+bool is_touch(const LawOf<T>& law) {
+  return is_hard_stop(law) && law.grip > 0;
 }
 using Law = LawOf<double>;
 constexpr int law_size = sizeof(Law) / sizeof(double);
@@ -274,10 +292,10 @@ inline Law law_of(const double* numbers) {
   return law;
 }
 // the names of its fields, in the order in which Python passes them
-constexpr const char* law_names[] = {"stiffness", "rest_length", "damping",        "friction",    "threshold",
-                                     "kp",        "kd",          "target",         "target_rate", "effort_limit",
-                                     "effort",    "implicit",    "inertia",        "side",        "lower",
-                                     "upper",     "restitution", "stop_stiffness", "stop_damping"};
+constexpr const char* law_names[] = {
+    "stiffness", "rest_length", "damping",      "friction",       "threshold",    "kp",      "kd",
+    "target",    "target_rate", "effort_limit", "effort",         "implicit",     "inertia", "side",
+    "lower",     "upper",       "restitution",  "stop_stiffness", "stop_damping", "grip",    "ball"};
 static_assert(sizeof law_names / sizeof law_names[0] == law_size);
 
 // two bodies and where something sits on them

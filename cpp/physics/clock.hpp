@@ -6,6 +6,7 @@
 namespace catena::CATENA_ISA {
 
 struct Stop;
+struct Touch;
 
 // In a projection of velocities (`resting`) dt is 1 and `rate` holds the derivatives at the node; where poses are put
 // together time stands still too (`frozen`).
@@ -15,6 +16,8 @@ struct Clock {
   double soft = 1;  // by so much friction begins more gently than it should, on the way to a solution
   const double *now = nullptr, *middle = nullptr, *end = nullptr, *rate = nullptr;
   const Stop* stop = nullptr;  // (hard stop)
+  Touch* touch = nullptr;      // (contact with friction)
+  bool rubs = false;           // some of these take part
   void last(double interval) { dt = interval, per_dt = 1 / interval; }
 };
 

@@ -41,7 +41,7 @@ struct Stop {
     bool takes, touched;
   } aside[2] = {};
   // what the layout says of it: the law, its bounds, and the freedom that it measures, if the solver has that
-  int law = 0, axis = -1, variable = -1;
+  int law = 0, axis = -1, variable = -1, touch = -1;
   bool turns = false;
   double sign = 1, lower = 0, upper = 0;
 

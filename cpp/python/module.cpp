@@ -31,11 +31,12 @@ namespace {
 using namespace nb::literals;
 
 // time, law, impulse, rate of its measure before and after
-using ImpactTable = std::vector<std::tuple<double, int, double, double, double>>;
+using ImpactTable = std::vector<std::tuple<double, int, double, double, double, double>>;
 ImpactTable impact_table(const std::vector<Impact>& impacts, long first, long count) {
   ImpactTable table;
   for (long k = std::max(first, 0L); k < count && k < static_cast<long>(impacts.size()); ++k)
-    table.emplace_back(impacts[k].time, impacts[k].law, impacts[k].impulse, impacts[k].approach, impacts[k].leaving);
+    table.emplace_back(impacts[k].time, impacts[k].law, impacts[k].impulse, impacts[k].approach, impacts[k].leaving,
+                       impacts[k].rubbed);
   return table;
 }
 
@@ -204,6 +205,8 @@ void bind_structs(nb::module_& m) {
       .def_ro("joint", &Status::joint)
       .def_ro("law", &Status::law)
       .def_ro("size", &Status::size)
+      .def_ro("gap", &Status::gap)
+      .def_ro("speed", &Status::speed)
       .def_ro("records", &Status::records);
 }
 
@@ -383,6 +386,7 @@ void bind_live(nb::module_& m) {
       .def_ro("worst_body", &Tally::worst_body)
       .def_ro("inaccurate", &Tally::inaccurate)
       .def_ro("missed", &Tally::missed)
+      .def_ro("guarded", &Tally::guarded)
       .def_ro("impacts", &Tally::impacts)
       .def_ro("cut", &Tally::cut)
       .def_ro("caught", &Tally::caught)

@@ -39,6 +39,14 @@ bool fail(Step<Solver>& of, Outcome outcome, long step, double time) {
   status.size = outcome == Outcome::locked ? solver.widest_gap : of.newton.size;
   for (int l = 0; l < layout.law_count && status.law < 0; ++l)
     if (outcome == Outcome::singular && of.refuses(l)) status.law = l;
+  const Touches<Solver>& touches = of.stops.touches;
+  const int rubs = outcome == Outcome::diverged || outcome == Outcome::singular ? touches.worst() : -1;
+  if (rubs >= 0 && status.law < 0) {
+    const Touch& t = touches.touch[rubs];
+    status.law = t.law;
+    status.gap = t.gap_at(solver.body, false);
+    status.speed = std::hypot(t.value[1], t.value[2]) / std::fabs(solver.clock.dt);
+  }
   if (solver.widest_constraint >= 0) {
     const ConstraintInfo& widest = layout.constraint[solver.widest_constraint];
     status.joint = widest.joint;

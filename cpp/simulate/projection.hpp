@@ -67,7 +67,7 @@ struct Projection {
       node.push(1, arriving);
       if (stops.count() > 0) {
         stops.meet();
-        stops.stand(false);
+        stops.stand(false, arriving);
       }
       return settle() && polish(arriving);
     });
@@ -78,12 +78,13 @@ struct Projection {
       solver.rest();
       if (!solver.direction()) return false;
       if (stops.count() > 0 && changes == 0) stops.still = rounded_speed * fastest();
-      if (stops.count() == 0 || !stops.settle(changes == 0)) return true;
+      if (stops.count() == 0 || !stops.settle(changes == 0)) return !stops.touches.failed;
       if (changes == most_changes + changes_of_each * stops.count()) return false;
     }
   }
   // where one increment is not all
   bool polish(double arriving) {
+    if (stops.touches.rub()) return true;
     if (has_loops(layout)) return solver.smallest() >= safe_pivot || refine();
     if constexpr (Newton<Solver>::looks_ahead)
       if (layout.loop_count == 0 && solver.slid_far()) return correct(arriving) && correct(arriving);
@@ -97,7 +98,7 @@ struct Projection {
     const bool fine = resting(rates, [&] {
       for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, node.half);
       node.push(1, node.half);
-      stops.stand(true);
+      stops.stand(true, node.half);
       if (!settle() || !polish(node.half)) return false;
       bool hits = stops.strike(false, false);
       node.take_velocities();
@@ -105,7 +106,9 @@ struct Projection {
       for (int impacts = 1, most = stops.most_impacts(); hits; ++impacts) {
         for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, 0.0);
         node.push(1, 0);
+        const double before = stops.touches.rub() ? kinetic_energy() : 0;
         if (!settle() || !polish(0)) return false;
+        if (stops.touches.rub() && !guard(before)) return false;
         node.take_velocities();
         tell_impacts();
         hits = impacts <= most && stops.strike(true, impacts == most);
@@ -131,7 +134,7 @@ struct Projection {
     const bool fine = resting(rates, [&] {
       for (int i = 0; i < layout.link_count; ++i) aim_body(solver.body[i], 1.0, node.half);
       node.push(1, node.half);
-      stops.stand(true);
+      stops.stand(true, node.half);
       stops.fixed = true;
       const bool found = settle() && polish(node.half);
       stops.fixed = false;
@@ -144,13 +147,60 @@ struct Projection {
     node.struck = true;
     return fine;
   }
+  // of the velocities that have been found
+  double kinetic_energy() const {
+    return kinetic_product([](const Body<double>& b, int) { return Wrench<double>{b.dx, b.phi}; });
+  }
+  template <class F>
+  double kinetic_product(F&& other) const {
+    double sum = 0;
+    for (int i = 0; i < layout.link_count; ++i) {
+      const Body<double>& b = solver.body[i];
+      const Wrench<double> w = other(b, i);
+      sum += 0.5 * (layout.link[i].mass * dot(b.dx, w.f) + dot(b.phi, b.J * w.t));
+    }
+    for (int l = 0; l < layout.law_count; ++l)
+      if (layout.law[l].inertia != 0)
+        sum += 0.5 / layout.law[l].inertia * node.rotor_momentum(l) *
+               node.rotor_momentum(l, [&](int i) { return other(solver.body[i], i); });
+    return sum;
+  }
+  // Newton's law of restitution can create energy where there is friction. Then of what an impact gives back beyond one
+  // without restitution only as much is taken as keeps the energy.
+  bool guard(double before) {
+    const double bouncing = kinetic_energy();
+    if (!(bouncing > before * (1 + 1e-12))) return true;
+    for (int i = 0; i < layout.link_count; ++i) owed[i] = {solver.body[i].dx, solver.body[i].phi};
+    for (int k = 0; k < stops.count(); ++k) stops.stop[k].rate = 0;
+    stops.touches.begin_plastic();
+    stops.arm();
+    if (!settle() || !polish(0)) return false;
+    // E(s) = plastic + (mixed - 2 plastic) s + (plastic - mixed + bouncing) s^2
+    const double plastic = kinetic_energy(),
+                 mixed = 2 * kinetic_product([&](const Body<double>&, int i) { return owed[i]; });
+    const double linear = mixed - 2 * plastic, square = plastic - mixed + bouncing, room = larger(before - plastic, 0);
+    const double root = std::sqrt(larger(linear * linear + 4 * square * room, 0));
+    const double part = square > 0 ? larger(2 * room / (linear + root), 0) : 0;
+    const double s = part < 1 ? part : 1;
+    for (int i = 0; i < layout.link_count; ++i) {
+      Body<double>& b = solver.body[i];
+      b.dx += s * (owed[i].f - b.dx);
+      b.phi += s * (owed[i].t - b.phi);
+    }
+    stops.touches.mix(s);
+    ++node.args.tally.guarded;
+    return true;
+  }
   void tell_impacts() {
     RunArgs& args = node.args;
     for (int k = 0; k < stops.count(); ++k) {
-      const Stop& s = stops.stop[k];
+      Stop& s = stops.stop[k];
+      if (s.touch >= 0 && s.takes) s.push = stops.touches.of(s).impulse[0];
       if (s.held == 0 || s.push == 0) continue;
       if (args.tell_impact)
-        args.tell_impact(args.context, args.tally.impacts, {node.now, s.law, s.push, s.approach, stops.rate_of(s)});
+        args.tell_impact(args.context, args.tally.impacts,
+                         {node.now, s.law, s.push, s.approach, stops.rate_of(s),
+                          s.touch < 0 ? 0 : stops.touches.rubbed(stops.touches.of(s))});
       ++args.tally.impacts;
     }
   }

@@ -58,7 +58,8 @@ struct Reactions {
   }
   // the first node's reaction seen from the other side: one step backwards
   void look_back() {
-    if (node.half != 0 || node.struck) return;
+    // friction has no backward step
+    if (node.half != 0 || node.struck || step.stops.rubs()) return;
     const double dt = -parts.part[0] * args.dt;
     newton.select(history[0]);
     // its motion, backwards, is also the best guess for the first step
@@ -101,7 +102,7 @@ struct Reactions {
   // even in the length h of the step, and what it tends to is found from h = H, H/2, H/3, ... (Richardson). Where a
   // control has changed what acts on the bodies, half of what did before the node counts.
   void weigh(long at, bool changed) {
-    if (parts.count == 1 || !args.out.multipliers) return;
+    if (parts.count == 1 || !args.out.multipliers || step.stops.rubs()) return;
     const int links = layout.link_count;
     const double before_half = node.half;
     for (int i = 0; i < links; ++i) {

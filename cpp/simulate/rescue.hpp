@@ -117,20 +117,29 @@ struct Rescue {
   }
   // from stop to stop; the first piece from a node completes the node's record
   bool take_to_stops(double length, long at, bool first, double& time, int& substeps) {
-    const double end = time + length;
+    const double end = time + length, piece = length / parts.count;
     substeps = 0;
     for (double left = length;; left = end - time, first = false) {
+      const bool whole = !rubs(left, piece);
       int some = 1;
-      if (!go(left, at, first, time, some)) return false;
+      if (!go(whole ? left : piece, at, first, time, some)) return false;
       substeps += some;
-      if (!touches) break;
+      if (whole && !touches) break;
       node.now = time;
       node.place(at);
-      if (!strike()) return fail(step, Outcome::singular, at, time);
+      if (touches && !strike()) return fail(step, Outcome::singular, at, time);
       if (end - time <= 1e-9 * length) break;
+      substeps -= !touches;
     }
     time = end;
     return true;
+  }
+  // Friction has no backward step: while it acts, a composed step is taken as that many equal plain ones.
+  bool rubs(double left, double piece) {
+    if (parts.count == 1 || stops.touches.count() == 0) return false;
+    const bool here = stops.rubs();
+    composed = here || stops.catches_all ? &plain : &parts;
+    return here && left > (1 + 1e-9) * piece;
   }
   // an accuracy makes steps as long as the motion allows
   int most_cuts() const { return args.error_rate > 0 ? 8 * args.cuts : args.cuts; }

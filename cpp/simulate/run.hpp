@@ -15,6 +15,7 @@ struct Room {
   // Stops
   Stop* stop;
   int *near, *freedom;
+  Touch* touch;
   // Projection
   double *zeros, *rates, *scratch, *momentum;
   Wrench<double>* owed;
@@ -54,7 +55,7 @@ struct Runner {
                        .law_momentum = room.law_momentum,
                        .pushed = room.pushed,
                        .counted = room.counted};
-  Stops<Solver> stops = {solver, room.stop, room.near, room.freedom, room.law_angle};
+  Stops<Solver> stops = {solver, room.stop, room.near, room.freedom, room.law_angle, {solver, room.touch}};
   Projection<Solver> projection = {.node = node,
                                    .newton = newton,
                                    .stops = stops,
@@ -88,6 +89,7 @@ struct Runner {
   void enter() {
     newton.stops = &stops;
     solver.clock.stop = room.stop;
+    solver.clock.touch = room.touch;
     node.enter();
     stops.enter();
     step.enter();

@@ -51,15 +51,16 @@ struct Step {
   Outcome solve(double dt) {
     aim(dt);
     const bool guessed = newton.history->count > 0, rescues = args.rescue_depth > 0;
-    face_stops();
+    face_stops(dt);
     Outcome outcome = accepted(newton.solve(dt));
-    if (outcome != Outcome::converged && (guessed || rubs)) {
+    if (outcome != Outcome::converged && (guessed || rubs || stops.touches.rub())) {
       newton.forget();
       int before = newton.iterations;
       if (projection.project(node.half)) {
         aim(dt);
         if (guessed) outcome = accepted(newton.solve_from(dt, projection.rates));
       }
+      if (outcome != Outcome::converged && stops.touches.rub()) outcome = rub_again(dt, before);
       if (outcome != Outcome::converged && rubs) {
         before += newton.iterations;
         outcome = soften(dt);
@@ -79,9 +80,31 @@ struct Step {
     newton_residual = std::fmax(newton_residual, newton.newton_residual);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
+  // Where no force is found that obeys Coulomb's law: from that of velocities over the step, and as if all stuck, both
+  // once more with a matrix that is more regular.
+  Outcome rub_again(double dt, int& before) {
+    Touches<Solver>& touches = stops.touches;
+    Outcome outcome = Outcome::diverged;
+    for (int k = 0; k < 4 && outcome != Outcome::converged; ++k) {
+      before += newton.iterations;
+      newton.iterations = 0;
+      newton.forget_convergence();
+      const bool whole = k % 2 == 0, fine = projection.project(whole ? node.half + 0.5 * dt : node.half);
+      aim(dt);
+      if (!fine) continue;
+      touches.stuck = !whole;
+      touches.over = whole ? dt : 0;
+      touches.eps = k < 2 ? usual_eps : coarse_eps;
+      outcome = accepted(newton.solve_from(dt, projection.rates));
+      touches.over = 0;
+      touches.eps = usual_eps;
+    }
+    return outcome;
+  }
   // who takes part in the step; in a part of a composed one, those who did in the first
-  void face_stops() {
+  void face_stops(double dt) {
     if (stops.count() == 0) return;
+    stops.touches.scale = dt * (node.half + 0.5 * dt);
     if (stops.fixed) return stops.arm();
     stops.meet();
     stops.watch();

@@ -203,7 +203,9 @@ struct Newton {
     bool fresh = false;  // the last move was made with its own
     int changes = 0;     // of the set of stops
     iterations = 0;
+    stops->touches.begin();
     if (!solver.evaluate()) return Outcome::too_far;
+    stops->touches.look();
     while (iterations < iteration_limit + changes) {
       ++iterations;
       swap(solver.dz, last_dz);
@@ -216,7 +218,10 @@ struct Newton {
 
       // at the rounding floor increments stop falling: nothing more can be gained; but a shortened move leaves
       // multipliers behind
-      if (alpha == 1 && at_floor(size, last, floor)) return closed(dt) ? accept(1, size) : Outcome::locked;
+      if (alpha == 1 && at_floor(size, last, floor)) {
+        if (!fits()) return Outcome::diverged;
+        return closed(dt) ? accept(1, size) : Outcome::locked;
+      }
 
       // the move was too long
       if (!(size < last)) {
@@ -226,6 +231,7 @@ struct Newton {
         const double done = alpha;
         alpha *= 0.5;
         if (!move(alpha, done)) return fine ? Outcome::diverged : Outcome::singular;
+        stops->touches.look();
         continue;
       }
 
@@ -239,11 +245,24 @@ struct Newton {
       if (!go()) {
         alpha = 0.5;
         if (!move(alpha, 1)) return Outcome::too_far;
+        stops->touches.look();
         continue;
       }
       // another set is another problem: what was seen of the last one says nothing
       if (stops->count() > 0 && stops->settle(changes == 0)) {
         if (++changes > most_changes + changes_of_each * stops->count()) return Outcome::diverged;
+        last = 1e300;
+        fresh = false;
+        // grips that go to and fro
+        if (changes > changes_at_length && stops->touches.rub()) {
+          double part = changes % 3 == 0 ? 0.25 : 0.5;
+          if (!move(part, 1)) return Outcome::too_far;
+          stops->touches.look();
+        }
+        continue;
+      }
+      if (!fits()) {
+        // increments may grow until a law is met
         last = 1e300;
         fresh = false;
         continue;
@@ -260,7 +279,7 @@ struct Newton {
           return accept(history->unchecked + 1, left);
         if (iterations == 1) history->calm = size;
       }
-      again = looks_ahead && fresh && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
+      again = looks_ahead && fresh && !stops->touches.rub() && (2 * kappa + std::fabs(dt)) * size * left < tolerance;
     }
     return Outcome::diverged;
   }
@@ -285,7 +304,7 @@ struct Newton {
   }
 
   Outcome accept(int unchecked_now, double left) {
-    if (by_sign && !solver.positive) return Outcome::diverged;
+    if (by_sign && !solver.positive && !stops->touches.rub()) return Outcome::diverged;
     history->unchecked = unchecked_now;
     newton_residual = left < size ? left : size;
     return Outcome::converged;
@@ -299,8 +318,11 @@ struct Newton {
       const double pivot = solver.smallest() > smallest_pivot ? solver.smallest() : smallest_pivot;
       amplified = std::fmax(amplified, 4 / std::sqrt(pivot));
     }
+    if (stops->touches.rub()) amplified = std::fmax(amplified, 4 / stops->touches.eps);
     return rounding_of(extent, amplified);
   }
+  // whether contacts with friction obey their law
+  bool fits() const { return stops->touches.fits(extent); }
 
   // Small increments alone do not prove a solution of a loop: a gap may be left that no motion closes. Where joints are
   // not closed by construction, an increment leaves gaps of the order of its square.

@@ -11,7 +11,9 @@ constexpr int most_unchecked = 16;
 constexpr double unknown = 1e300;  // of a number that has not been seen yet
 
 // closed by more than rows of laws
-inline bool has_loops(const Layout& layout) { return layout.loop_count + layout.inactive_count > layout.law_row_count; }
+inline bool has_loops(const Layout& layout) {
+  return layout.loop_count + layout.inactive_count > layout.law_loop_count;
+}
 
 // Rounding of poses of so many metres (m), as amplified by what is solved.
 constexpr double plain_amplification = 256;

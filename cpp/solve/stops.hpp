@@ -12,6 +12,8 @@
 // Most stops are far from their bounds most of the time. Those have one number together, `room`, the smallest of their
 // distances when they were last looked at, and one for how far any of them can have gone since, `travel`. Only those
 // that are `near` are followed one by one.
+//
+// Above 450 lines: its verbs share one set.
 #pragma once
 
 #include <utility>
@@ -20,16 +22,18 @@
 #include "physics/stop.hpp"
 #include "solve/freedoms.hpp"
 #include "solve/pivoting.hpp"
+#include "solve/touches.hpp"
 
 namespace catena::CATENA_ISA {
 
 template <class Solver>
 struct Stops {
   Solver& solver;
-  Stop* stop;            // (hard stop)
-  int* near;             // those that are
-  int* freedom;          // unknowns that stops measure
-  double* recent;        // (law) measures, from which turns are counted
+  Stop* stop;      // (hard stop)
+  int* near;       // those that are
+  int* freedom;    // unknowns that stops measure
+  double* recent;  // (law) measures, from which turns are counted
+  Touches<Solver> touches;
   bool fixed = false;    // the set must not change: parts of a composed step after the first
   bool catches = false;  // those that have touched in the user's step take part
   bool catches_all = false;
@@ -62,6 +66,7 @@ struct Stops {
     StopRows::measure_before(of, rows);
   }
   double measure(const Stop& s, double from, bool at_end) const {
+    if (s.touch >= 0) return touches.of(s).gap_at(solver.body, at_end);
     JointRows rows;
     measure(s, from, at_end, rows);
     return rows.g[0];
@@ -121,11 +126,13 @@ struct Stops {
   // a trajectory begins
   void enter() {
     near_count = freedom_count = 0;
+    touches.enter();
     for (int k = 0; k < count(); ++k) {
       Stop& s = stop[k] = {};
       s.law = layout.stop[k];
       const LawInfo& law = law_of(s);
       s.sign = law.sign;
+      s.touch = law.touch;
       if (!Solver::acts_on_axes || law.axis < 0) continue;
       const LinkInfo& info = layout.link[law.link];
       s.axis = law.axis;
@@ -158,6 +165,7 @@ struct Stops {
       look(s);
       s.at = s.gap(s.phi) >= stop_rounding ? 0 : s.phi - s.lower < s.upper - s.phi ? -1 : 1;
       if (s.at == 0) s.left = false, s.held = 0;
+      if (s.at != 0 && s.touch >= 0) touches.place(s);
     });
   }
   // the stop that is passed most at the first node, and by how much; -1 if none is even touched
@@ -187,11 +195,12 @@ struct Stops {
       if (catches_all) s.left = false;
       if (!s.takes) s.held = 0, s.push = 0;
       if (s.takes && s.is_locked()) s.held = s.at != 0 ? s.at : 1;
+      if (s.touch >= 0 && s.takes && s.at == 0) touches.place(s);
     });
     arm();
   }
   // where velocities are projected: those that stand at a bound, or that have stood there over the step before
-  void stand(bool before) {
+  void stand(bool before, double half) {
     each_near([&](Stop& s) {
       s.rate = 0;
       s.released = 0;
@@ -199,11 +208,13 @@ struct Stops {
       s.held = s.takes && s.held != 0 ? s.at : 0;
     });
     arm();
+    touches.begin_rates(half);
   }
   // those that are held need no more than they have
   void rest() {
     each_near([](Stop& s) { s.rate = 0; });
     if (near_count > 0) arm();
+    touches.rest();
   }
   // Velocities have arrived: those that approach a bound give back a part of their speed, the second time in a step of
   // the user's nothing. What gives back takes part only while it approaches, so one may push the next: again, with the
@@ -232,7 +243,15 @@ struct Stops {
       s.rate = 0;
     });
     struck = any || again;
-    if (any) arm();
+    if (any) arm(), touches.begin_strike(stop);
+    return any;
+  }
+  // whether a contact with friction stands at the node
+  bool rubs() {
+    if (touches.count() == 0) return false;
+    meet();
+    bool any = false;
+    each_near([&](const Stop& s) { any |= s.touch >= 0 && s.at != 0 && !s.left; });
     return any;
   }
   bool gives_back(const Stop& s) const { return law_of(s).restitution > 0 && !s.spent && !s.is_locked(); }
@@ -307,7 +326,7 @@ struct Stops {
   // whether rows other than those of joints must be closed
   bool holds_rows() const {
     for (int n = 0; n < near_count; ++n)
-      if (stop[near[n]].held && stop[near[n]].axis < 0) return true;
+      if (stop[near[n]].held && stop[near[n]].axis < 0 && stop[near[n]].touch < 0) return true;
     return false;
   }
   // while something else is solved for
@@ -315,6 +334,7 @@ struct Stops {
   auto besides(Besides what, F&& solve) {
     const int slot = static_cast<int>(what);
     each_near([&](Stop& s) { s.aside[slot] = {s.held, s.takes, s.touched}; });
+    touches.put_aside(slot);
     const int before = near_count;
     const auto result = solve();
     // others that have been looked at meanwhile are open
@@ -324,12 +344,14 @@ struct Stops {
       s.aside[slot] = {};
     });
     if (before > 0 || near_count > 0) arm();
+    touches.take_back(slot);
     return result;
   }
   // the equations follow the set
   void arm() {
     const bool resting = solver.clock.resting;
     [[maybe_unused]] bool changed = false;
+    touches.watch(stop);
     for (int n = 0; n < near_count; ++n) {
       Stop& s = stop[near[n]];
       s.bound = s.held < 0 ? s.lower : s.upper;
@@ -361,7 +383,7 @@ struct Stops {
   }
   // where it is to be held, after an increment
   int wants(Stop& s) {
-    if (!s.takes) return s.held;
+    if (!s.takes || s.touch >= 0) return s.held;
     const double rounding = solver.clock.resting ? still : 0;
     if (s.held) {
       s.push = push_of(s);
@@ -379,15 +401,17 @@ struct Stops {
   bool settle(bool first) {
     if (fixed) return false;
     if (first) pivoting.begin(count());
+    const bool rubbed = touches.settle(stop);
     int wrong = 0;
     each_near([&](Stop& s) { wrong += (s.wanted = wants(s)) != s.held; });
-    if (wrong == 0) return false;
+    if (wrong == 0) return rubbed;
     pivoting.change(wrong, [&](auto&& use) { each_near(use); });
     arm();
     return true;
   }
   // of its measure, after a projection
   double rate_of(const Stop& s) const {
+    if (s.touch >= 0) return touches.of(s).rate(solver.body, 0);
     const ConstraintInfo& m = law_of(s).measure;
     JointRows rows;
     measure(s, s.phi, false, rows);
@@ -419,12 +443,14 @@ struct Stops {
   }
   // on to the next node, before the poses go there
   void commit() {
+    touches.commit();
     pace = reach();
     if (!has_room(pace)) look_at_all();
     travel += pace;
     --due;
     each_near([&](Stop& s) {
-      s.phi = s.held ? s.bound : at_end(s);
+      // one that takes part has just been looked at
+      s.phi = s.touch >= 0 && s.takes ? touches.of(s).value[0] : s.held && s.touch < 0 ? s.bound : at_end(s);
       recent[s.law] = s.phi;
       // one that had bounced off may have been caught
       if (s.held) s.left = false;
@@ -439,6 +465,7 @@ struct Stops {
       to(s.held), to(s.at), to(s.left), to(s.near), to(s.touched), to(s.bounces), to(s.phi), to(s.age);
       to(s.press_before), to(s.since), to(s.lower), to(s.upper);
     });
+    touches.visit_state(visit);
     visit(room), visit(travel), visit(pace), visit(due);
   }
 };

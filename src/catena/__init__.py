@@ -49,7 +49,7 @@ from .results.report import Loop, Report
 from .results.run_warnings import StuckWarning
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
-from .simulate.events import AtLimit, Event, Occurrence, Touch
+from .simulate.events import AtLimit, Event, Liftoff, Occurrence, Touch
 from .simulate.join import join
 from .simulate.live import Live, LiveForce
 from .simulate.live_batch import LiveBatch
@@ -110,6 +110,7 @@ __all__ = [
     "JointReader",
     "JointView",
     "KnifeEdge",
+    "Liftoff",
     "Limits",
     "LinearModel",
     "Live",

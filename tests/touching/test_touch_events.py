@@ -281,7 +281,7 @@ def test_impacts_are_a_table() -> None:
     pandas = pytest.importorskip("pandas")
     run = Simulator(drop(), 0.01).run(1.0)
     table = pandas.DataFrame(run.impacts)
-    assert list(table) == ["time", "name", "coordinate", "impulse", "approach", "leaving"]
+    assert list(table) == ["time", "name", "coordinate", "impulse", "approach", "leaving", "rubbed"]
     assert len(table) == len(run.impacts) > 0
     np.testing.assert_allclose(table.leaving[0], -0.5 * table.approach[0])
 

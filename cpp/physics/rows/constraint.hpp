@@ -9,6 +9,7 @@
 #include "physics/rows/rolling.hpp"
 #include "physics/rows/rotary.hpp"
 #include "physics/rows/stop.hpp"
+#include "physics/rows/touch.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -25,6 +26,7 @@ CATENA_INLINE auto with_rows(RowKind kind, Use&& use) {
     case RowKind::rotary: return use(RotaryRows{});
     case RowKind::law: return use(LawRows{});
     case RowKind::stop: return use(StopRows{});
+    case RowKind::touch: return use(TouchRows{});
     case RowKind::combination: return use(CombinedRows{});
   }
   __builtin_unreachable();

@@ -23,21 +23,9 @@
 #pragma once
 
 #include "physics/body.hpp"
+#include "physics/pose.hpp"
 
 namespace catena::CATENA_ISA {
-
-template <class T>
-struct Pose {
-  Vec3<T> x;
-  Mat3<T> R;
-};
-
-template <class T>
-struct Wrench {
-  Vec3<T> f, t;
-};
-
-CATENA_INLINE Pose<double> world_pose() { return {{0, 0, 0}, diagonal(1.0)}; }
 
 CATENA_INLINE Pose<double> old_pose(const Body<double>* body, int i) {
   return i < 0 ? world_pose() : Pose<double>{body[i].x, body[i].R};

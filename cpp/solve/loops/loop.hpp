@@ -80,12 +80,15 @@ struct Front {
   //---- loops that close here ----
 
   // their gaps are `gap`, some rows hold their own multiplier; `scale` is one over the root of every row's compliance
-  void close(Articulation<double>& m, const double* gap, const char* holds_own, const double* scale) const {
+  void close(Articulation<double>& m, const double* gap, const char* holds_own, const double* own,
+             const double* scale) const {
     const int n = closing(), o = info.outgoing;
     if (n == 0) return;
     for (int c = o; c < info.columns; ++c) {
       g()[c] += gap[rows[c]];
-      if (holds_own[rows[c]]) s(c)[c] += 1;
+      const int holds = holds_own[rows[c]];
+      if (holds == 1) s(c)[c] += 1;
+      for (int k = 0; k < 3 && holds > 1; ++k) s(c)[c - (holds - 2) + k] += own[3L * rows[c] + k];
     }
     invert_closing(scale);
     for (int r = 0; r < 7; ++r) solve(p(r) + o, solved_p(r));

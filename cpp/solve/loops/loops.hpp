@@ -25,7 +25,8 @@ struct Loops {
   double *gap, *scale;             // (loop row); one over the root of its compliance
   double *weight, *loop_mismatch;  // (loop row) what its gap is measured by; its part along redundant directions
   double* lent;                    // (loop row) the inertia w
-  char* holds_own;                 // (loop row) it holds its own multiplier
+  char* holds_own;                 // (loop row) it holds its own multiplier; of a contact with friction, 2 + which row
+  double* own;                     // (loop row, 3) of such a row, its derivatives by the contact's multipliers
   double* space;                   // of all fronts
   int* order;
   double* least_pivot;  // of what closes, in the last matrix
@@ -98,6 +99,10 @@ struct Loops {
         rows_after({layout, c, body, clock}, old_rows[k], state, new_rows[k]);
       for (int r = 0; r < c.row_count; ++r) gap[c.loop_row + r] = new_rows[k].g[r];
       if (c.rows == RowKind::stop) holds_own[c.loop_row] = holds_multiplier({layout, c, body, clock});
+      for (int r = 0; r < c.row_count && c.rows == RowKind::touch; ++r) {
+        holds_own[c.loop_row + r] = static_cast<char>(2 + r);
+        store3(own + 3L * (c.loop_row + r), TouchRows::by_multipliers({layout, c, body, clock}, r));
+      }
     }
     if (!again) *least_pivot = 1;
     for (int i = 0; i <= layout.link_count; ++i) {
@@ -155,7 +160,7 @@ struct Loops {
       act(m, lambda[row], n);
     });
     if (layout.lends) lend(m, i);
-    columns.close(m, gap, holds_own, scale);
+    columns.close(m, gap, holds_own, own, scale);
   }
   void lend(Articulation<double>& m, int i) const {
     each_lent(i, [&](int, double w, const Wrench<double>& n, const Wrench<double>& o) {
@@ -219,7 +224,7 @@ struct Loops {
     else
       front(i).pass(*turned, front_above(i));
   }
-  void close_world(Articulation<double>& none) const { world_front().close(none, gap, holds_own, scale); }
+  void close_world(Articulation<double>& none) const { world_front().close(none, gap, holds_own, own, scale); }
 
   // the same with the matrix at hand
   void close_again(Wrench<double>& m, int i, const double* lambda) const {

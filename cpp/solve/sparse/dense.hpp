@@ -27,6 +27,7 @@ struct Dense {
   static constexpr int guess_points = Ldu::guess_points, violent_guess_points = Ldu::violent_guess_points;
   static int motion_count(const Layout& layout) { return Ldu::motion_count(layout); }
   static int unknown_count(const Layout& layout) { return Ldu::unknown_count(layout); }
+  int touch_row(const ConstraintInfo& c) const { return sparse.touch_row(c); }
 
   void enter() { sparse.enter(); }
   void place() {
@@ -110,7 +111,7 @@ struct Dense {
         for (Offset c = p + 1; c < size; ++c) row[c] -= factor * pivot_row[c];
       }
     }
-    positive = fine && (sign > 0 || layout.loop_count > 0);
+    positive = fine && (sign > 0 || layout.loop_count > 0 || clock.rubs);
     return positive || (fine && !clock.resting);
   }
 

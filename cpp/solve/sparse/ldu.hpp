@@ -68,6 +68,7 @@ struct Ldu {
   static constexpr int guess_points = 4, violent_guess_points = 2;
   static int motion_count(const Layout& layout) { return 6 * layout.link_count; }
   static int unknown_count(const Layout& layout) { return 6 * layout.link_count + layout.row_count; }
+  int touch_row(const ConstraintInfo& c) const { return 6 * layout.link_count + c.row; }
 
   void enter() {
     for (int j = 0; j < layout.constraint_count; ++j)
@@ -214,7 +215,10 @@ struct Ldu {
     rows_after({layout, c, body, clock}, memory[j], law_state(c), rows);
     const bool own = holds_multiplier({layout, c, body, clock});
     for (int k = 0; k < c.row_count; ++k) {
-      D[k] = make_row(own ? world_axis(k) : Vec3<double>{0, 0, 0}, {0, 0, 0}, rows.g[k]);
+      const Vec3<double> own_rows = c.rows == RowKind::touch ? TouchRows::by_multipliers({layout, c, body, clock}, k)
+                                    : own                    ? world_axis(k)
+                                                             : Vec3<double>{0, 0, 0};
+      D[k] = make_row(own_rows, {0, 0, 0}, rows.g[k]);
       for (int e = 0; e < c.end_count; ++e) {
         if (c.end[e] < 0) continue;
         const Wrench<double>& w = rows.w[e * c.row_count + k];
@@ -278,7 +282,7 @@ struct Ldu {
       for_size(layout.vertex[k].size, CATENA_EACH(size) { sign *= eliminate_vertex<size>(k); });
     }
     // Rows of loops have pivots of any sign.
-    positive = sign > 0 || (sign != 0 && layout.loop_count > 0);
+    positive = sign > 0 || (sign != 0 && (layout.loop_count > 0 || clock.rubs));
     return positive || (sign != 0 && !clock.resting);
   }
 
@@ -348,7 +352,11 @@ struct Ldu {
   void multipliers(double scale, double* out) const {
     for (int j = 0; j < layout.constraint_count; ++j) {
       const ConstraintInfo& c = layout.constraint[j];
-      record_multipliers(layout, c, scale, z + 6 * layout.link_count + c.row, out);
+      const double* lambda = z + 6 * layout.link_count + c.row;
+      if (c.rows == RowKind::touch)
+        record_touch(layout, clock.touch[layout.law[c.item].touch], scale, lambda, out);
+      else
+        record_multipliers(layout, c, scale, lambda, out);
     }
   }
 };

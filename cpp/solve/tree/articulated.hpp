@@ -59,7 +59,10 @@ struct Articulated {
   // earlier steps that the guess may extrapolate
   static constexpr int guess_points = most_points, violent_guess_points = most_points;
   static int motion_count(const Layout& layout) { return layout.variable_count; }
-  static int unknown_count(const Layout& layout) { return layout.variable_count + layout.loop_row_count; }
+  static int unknown_count(const Layout& layout) {
+    return layout.variable_count + layout.loop_row_count + layout.lone_row_count;
+  }
+  int touch_row(const ConstraintInfo& c) const { return layout.variable_count + c.loop_row; }
   static int swivel_count(const Layout& layout) {
     int count = 0;
     for (int i = 0; i < layout.link_count; ++i) count += manner_of(layout.link[i].branch) >= swivel_manner;
@@ -288,8 +291,16 @@ struct Articulated {
     return true;
   }
 
+  // contacts that are eliminated with a link and take part
+  template <class F>
+  CATENA_INLINE void each_touch(int i, F&& use) const {
+    if (!clock.rubs || i == layout.link_count) return;
+    for (int k = layout.first_touch[i]; k < layout.first_touch[i + 1]; ++k)
+      if (Touch& t = clock.touch[layout.lone_touch[k]]; t.takes) use(t);
+  }
+
   // links of plain trees ask neither for loops nor for drag
-  bool is_plain() const { return layout.loop_count == 0 && !layout.drag; }
+  bool is_plain() const { return layout.loop_count == 0 && !layout.drag && !clock.rubs; }
   bool factor() { return is_plain() ? factor<false>() : factor<true>(); }
   template <bool loops>
   bool factor() {
@@ -301,7 +312,7 @@ struct Articulated {
                 [&]<int manner, bool acted>(const Segment& s) { fine &= eliminate<manner, loops, acted>(s); });
     if constexpr (loops) fine &= close_world();
     positive = fine;
-    return fine || !clock.resting;
+    return fine || !clock.resting || clock.rubs;
   }
   void repeat() { is_plain() ? repeat<false>() : repeat<true>(); }
   template <bool loops>
@@ -329,6 +340,7 @@ struct Articulated {
   [[gnu::noinline]] void open(int i, const Vec3<T>& dx, const Vec3<T>& phi, T* lambda) const {
     loop.open(i, dx, phi, lambda);
     if (has_ties(i)) ties().open(i, dx, phi, z, dz);
+    each_touch(i, [&](const Touch& t) { t.open(dx, phi, dz + t.row); });
   }
   // loops and ties that end or sit at a link
   CATENA_INLINE bool close(Articulation<T>& m, int i) const {
@@ -336,6 +348,7 @@ struct Articulated {
     Articulation<T> own = m;
     const bool fine = !has_ties(i) || close_ties(own, i);
     loop.close(own, i, loop_multipliers());
+    each_touch(i, [&](Touch& t) { t.close(own, z + t.row); });
     m = own;
     return fine;
   }
@@ -372,7 +385,7 @@ struct Articulated {
     in_range = true;
     prepared = false;
     moved = {T(0), T(0), T(0)};
-    if (layout.loop_count == 0)
+    if (layout.loop_count == 0 && !clock.rubs)
       return from_root([this]<int branch>(const Segment& s) { substitute_branch<branch, false, on>(s); });
     open(layout.link_count, {T(0), T(0), T(0)}, {T(0), T(0), T(0)}, lambda);
     from_root([this]<int branch>(const Segment& s) { substitute_branch<branch, true, on>(s); });

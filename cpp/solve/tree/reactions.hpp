@@ -10,8 +10,9 @@ template <class T>
 inline void Articulated<T>::multipliers(T scale, double* out) {
   for (int k = 0; k < layout.loop_count; ++k) {
     const ConstraintInfo& c = layout.constraint[layout.loop[k]];
-    record_multipliers(layout, c, scale, loop_multipliers() + c.loop_row, out);
+    if (c.rows != RowKind::touch) record_multipliers(layout, c, scale, loop_multipliers() + c.loop_row, out);
   }
+  for (int k = 0; k < layout.touch_count; ++k) record_touch(layout, clock.touch[k], scale, z + clock.touch[k].row, out);
   for (int l = 0; l < layout.law_count; ++l)
     if (layout.law[l].axis >= 0 && layout.law[l].constraint >= 0)
       out[layout.constraint[layout.law[l].constraint].recorded] = scale * multiplier_of(l);
@@ -22,6 +23,11 @@ inline void Articulated<T>::multipliers(T scale, double* out) {
     for (int i = s.end - 1; i >= s.first; --i) {
       add_wrench<true>(m, link[i], body[i], i);
       loop.act(m, i, loop_multipliers());
+      each_touch(i, [&](const Touch& t) {
+        const Wrench<double> w = t.wrench(t.end[0] >= 0 ? 0 : 1, z + t.row);
+        m.f -= w.f;
+        m.t -= w.t;
+      });
       // at the joint point, then at the parent's centre
       move(m, link[i].c);
       reaction(m, i, scale, out);

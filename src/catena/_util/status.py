@@ -44,6 +44,11 @@ _SHUT = (
     "the mechanism locks in the step at t = {time:.6g} s: no motion keeps {stop} within its limits, which are "
     "passed by {size:.3g} (rad, or relative to the size of its bodies); check what drives it against them"
 )
+# where friction finds no force
+_RUBS = (
+    "no force that obeys Coulomb's law is found for {law} in the step at t = {time:.6g} s, where its gap is {gap:.3g} "
+    "m and it slips at {speed:.3g} m/s"
+)
 # where it is no coordinate that starts beyond its limits
 _DEEP = "{stop} starts {size:.3g} m inside its plane; move the body out along the normal"
 _FAR = "{stop} starts {size:.3g} beyond its limits; start from a state within them"
@@ -115,10 +120,23 @@ def status_of(plan: Plan, ended: _core.Ended) -> Status:
         sentence = _DEEP if stiff.startswith("contact") else _FAR
     if code == _core.StatusCode.locked and stiff:
         sentence = _SHUT
-    message = sentence.format(time=time, body=moved, joint=opened, size=ended.size, law=stiff, stop=stiff, dt=plan.dt)
+    rubs = stiff.startswith("contact") and code in (_core.StatusCode.diverged, _core.StatusCode.singular)
+    if rubs:
+        sentence = _RUBS
+    message = sentence.format(
+        time=time,
+        body=moved,
+        joint=opened,
+        size=ended.size,
+        law=stiff,
+        stop=stiff,
+        dt=plan.dt,
+        gap=ended.gap,
+        speed=ended.speed,
+    )
     if code in (_core.StatusCode.stiff, _core.StatusCode.interrupted, _core.StatusCode.beyond):
         return Status(ok=False, reason=code.name, message=message, time=time, step=step)
-    if stiff and code == _core.StatusCode.singular:
+    if stiff and not rubs and code == _core.StatusCode.singular:
         message = f"{stiff} is too stiff for the backward substeps of order {plan.order} at t = {time:.6g} s"
     if code != _core.StatusCode.exhausted and (code != _core.StatusCode.flat or not plan.rescue):
         message += _ADVICE[plan.rescue]

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class Contact(Named):
-    """A frictionless contact of a body with a plane; made by Mechanism.add_contact.
+    """A contact of a body with a plane, with or without friction; made by Mechanism.add_contact.
 
-    The contact pushes and never pulls: it keeps the gap from becoming negative. `restitution` can be set.
+    The contact pushes and never pulls: it keeps the gap from becoming negative. `restitution` and `friction` can be
+    set.
     """
 
     measure: Measure
@@ -33,9 +34,12 @@ class Contact(Named):
     _kind = "contact"
     _radius: float
     _limits: Limits
+    _friction: float
     _added = False
 
-    def __init__(self, measure: Measure, radius: float, restitution: float, name: str | None = None) -> None:
+    def __init__(
+        self, measure: Measure, radius: float, restitution: float, name: str | None = None, *, friction: float = 0.0
+    ) -> None:
         self.measure = measure
         self.name = name if name is not None else f"contact {measure.b}-{measure.a}"
         self.named = name is not None
@@ -44,6 +48,7 @@ class Contact(Named):
             raise ValueError(f"{self.label}: radius must not be negative, got {radius!r}")
         self._radius = size
         self.restitution = restitution
+        self.friction = friction
 
     @property
     def label(self) -> str:
@@ -93,6 +98,23 @@ class Contact(Named):
         self._limits = limits_of(self.label, lower=0.0, restitution=value)
 
     @property
+    def friction(self) -> float:
+        """Coefficient of friction, 0 for none: the largest friction force, as a multiple of the normal force."""
+        return self._friction
+
+    @friction.setter
+    def friction(self, value: float) -> None:
+        number = float(finite(value, (), f"{self.label}: friction"))
+        if number < 0:
+            raise ValueError(f"{self.label}: friction must not be negative, got {value!r}")
+        self._friction = number
+
+    @property
+    def law(self) -> dict[str, float]:
+        """Parameters for the core."""
+        return self._limits.law() | {"grip": self._friction, "ball": self._radius if self._friction else 0.0}
+
+    @property
     def limits(self) -> Limits:
         """Limits of its gap."""
         return self._limits
@@ -100,7 +122,8 @@ class Contact(Named):
     def __repr__(self) -> str:
         ball = f", radius={self._radius:g}" if self._radius else ""
         bounces = f", restitution={self.restitution:g}" if self.restitution else ""
-        return f"Contact({self.name!r}, {self.body!r} on {self.other!r}{ball}{bounces})"
+        rubs = f", friction={self.friction:g}" if self.friction else ""
+        return f"Contact({self.name!r}, {self.body!r} on {self.other!r}{ball}{bounces}{rubs})"
 
 
 def contact_between(
@@ -111,6 +134,7 @@ def contact_between(
     point: ArrayLike,
     normal: ArrayLike,
     restitution: float,
+    friction: float,
     name: str | None,
 ) -> Contact:
     """See Mechanism.add_contact; places are in the world, in the described pose."""
@@ -125,4 +149,4 @@ def contact_between(
     own = np.zeros(3) if at is None else into(body, finite(at, (3,), f"{what}: at"))
     frames = np.array((frame, IDENTITY))
     measure = Measure("measured_slide", other.name, body.name, np.array((plane, own)), frames)
-    return Contact(measure, radius, restitution, name)
+    return Contact(measure, radius, restitution, name, friction=friction)

@@ -55,6 +55,8 @@ LAW: dict[str, float] = {
     "restitution": 0.0,
     "stop_stiffness": 0.0,
     "stop_damping": 0.0,
+    "grip": 0.0,
+    "ball": 0.0,
 }
 
 

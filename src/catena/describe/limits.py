@@ -176,4 +176,4 @@ def law_parts(mechanism: Mechanism) -> list[Part]:
     parts = [part for force in mechanism.forces.values() for part in force.parts]
     for joint, name, limits in joint_stops(mechanism):
         parts.append(Part(coordinate_measure(joint, name, joint.label), limits.law(), {}))
-    return parts + [Part(contact.measure, contact.limits.law(), {}) for contact in mechanism.contacts.values()]
+    return parts + [Part(contact.measure, contact.law, {}) for contact in mechanism.contacts.values()]

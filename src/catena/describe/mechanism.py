@@ -241,9 +241,10 @@ class Mechanism(MechanismFiles, Posing, Posable, Held):
         point: ArrayLike = (0.0, 0.0, 0.0),
         normal: ArrayLike = (0.0, 0.0, 1.0),
         restitution: float = 0.0,
+        friction: float = 0.0,
         name: str | None = None,
     ) -> Contact:
-        """Keep a point or a ball of a body on one side of a plane, without friction, and return the contact.
+        """Keep a point or a ball of a body on one side of a plane, and return the contact.
 
         Parameters
         ----------
@@ -259,13 +260,16 @@ class Mechanism(MechanismFiles, Posing, Posable, Held):
             default the floor z = 0.
         restitution
             Part of the approach speed that an impact gives back, from 0 (none) to 1 (all).
+        friction
+            Coefficient of friction: the largest friction force, as a multiple of the normal force; 0 for none.
         """
         self._refuse_if_locked()
         label = "a contact" if name is None else f"contact {name!r}"
         of = self.find(name_of(body), label)
         if not isinstance(of, Body):
             raise ValueError(f"{label} is of a body with a plane of the world, not of the world: swap them")
-        contact = contact_between(of, self.find(name_of(other), label), at, radius, point, normal, restitution, name)
+        plane = self.find(name_of(other), label)
+        contact = contact_between(of, plane, at, radius, point, normal, restitution, friction, name)
         if contact.body == contact.other:
             raise ValueError(f"{contact.label} is between {contact.body!r} and itself")
         self._name_apart(contact, self._contacts)

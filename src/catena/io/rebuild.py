@@ -254,7 +254,9 @@ def _add_contact(mechanism: Mechanism, item: Any) -> None:
     if name in mechanism.contacts:
         raise ValueError(f"there are two called {name!r}")
     radius, restitution = (number(item, key, where) for key in ("radius", "restitution"))
-    contact = mechanism._contacts[name] = contacts.Contact(measure, radius, restitution, name)
+    friction = number(item, "friction", where) if "friction" in item else 0.0
+    contact = contacts.Contact(measure, radius, restitution, name, friction=friction)
+    mechanism._contacts[name] = contact
     contact._added = True
 
 

@@ -156,7 +156,7 @@ def _describe_force(force: forces.Force) -> Document:
 
 def _describe_contact(contact: Contact) -> Document:
     found: Document = {"name": contact.name, "measure": _describe_measure(contact.measure)}
-    return found | {"radius": contact.radius, "restitution": contact.restitution}
+    return found | {"radius": contact.radius, "restitution": contact.restitution, "friction": contact.friction}
 
 
 def _describe_coupling(coupling: couplings.Coupling) -> Document:

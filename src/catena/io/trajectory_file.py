@@ -40,7 +40,7 @@ Whole = TypeVar("Whole")
 # by name: of what they have entries, and the numbers of an entry
 _SHAPES = {name: (of, () if width == 1 else (width,)) for name, per, of, width, _ in _core.records() if per == "node"}
 _ARRAYS = tuple(name for name, (of, _) in _SHAPES.items() if of not in ("counter", "input"))
-_NODES = (*_ARRAYS, "counted", "control", "inputs", "stops", "checkpoints")
+_NODES = (*_ARRAYS, "counted", "control", "inputs", "stops", "touches", "checkpoints")
 _EVENT = "event_"
 # all that a file may hold; what else is in it is never looked at
 SELECTION = "selection_"
@@ -74,6 +74,7 @@ def save(run: Trajectory, path: str | os.PathLike[str]) -> None:
         "events": events,
         "cut_count": run.cut_count,
         "caught_count": run.caught_count,
+        "guarded_count": run.guarded_count,
     }
     contents |= event_arrays
     if run.made.impacts is not None:
@@ -206,6 +207,7 @@ def _rebuild(contents: Contents) -> Trajectory:
         impacts=_impacts(contents, kept) if "impacts" in contents else None,
         cut_count=_count(document, "cut_count"),
         caught_count=_count(document, "caught_count"),
+        guarded_count=_count(document, "guarded_count") if "guarded_count" in document else 0,
     )
     return Trajectory(kept, nodes, made)
 
@@ -228,7 +230,11 @@ def selection_of(contents: Contents, mechanism: Mechanism) -> RowSelection:
 
 
 def _impacts(contents: Contents, mechanism: Mechanism) -> Array:
-    found = _numbers(contents, "impacts", (len(np.atleast_1d(array_of(contents, "impacts"))), 5))
+    given = np.atleast_2d(array_of(contents, "impacts"))
+    # before there was friction they had one column less
+    width = min(max(given.shape[-1], 5), 6)
+    found = _numbers(contents, "impacts", (len(given), width))
+    found = np.concatenate((found, np.zeros((len(found), 6 - width))), axis=1)
     if not np.isin(found[:, 1], range(len(hard_stops(mechanism)))).all():
         raise ValueError("impacts at stops that are not there")
     return found
@@ -267,7 +273,7 @@ def _unpack_steps(contents: Contents, steps: int) -> dict[str, Any]:
 def _pack(run: Trajectory, prefix: str) -> Contents:
     contents: Contents = {prefix + name: getattr(run, name) for name in _ARRAYS}
     contents[prefix + "counted"] = _pack_angles(run)
-    for name in ("control", "inputs", "stops"):
+    for name in ("control", "inputs", "stops", "touches"):
         if getattr(run.nodes, name) is not None:
             contents[prefix + name] = getattr(run.nodes, name)
     if run.checkpoints is not None:
@@ -297,6 +303,7 @@ def _unpack(mechanism: Mechanism, contents: Contents, prefix: str, key: str | No
         turned=_unpack_angles(mechanism, contents, prefix, steps),
         inputs=maybe("inputs", (steps, len(mechanism.inputs))),
         stops=maybe("stops", (steps, len(hard_stops(mechanism)))),
+        touches=maybe("touches", (steps, sum(c.friction > 0 for c in mechanism.contacts.values()), 3)),
         control=maybe("control", (steps, n, 6)),
         checkpoints=None if key is None else _checkpoints(contents, prefix, key, steps),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +73,8 @@ class Nodes:
     inputs: Array | None = None
     # (step, stop) what hard stops exert, in the order of `hard_stops`
     stops: Array | None = None
+    # (step, contact with friction, 3) forces in the world frame, in the order of the contacts
+    touches: Array | None = None
     control: Array | None = None
     checkpoints: Checkpoints | None = None
 
@@ -140,6 +142,21 @@ class Nodes:
         )
 
 
+class StopColumns(TypedDict):
+    """See `Nodes`."""
+
+    stops: Array
+    touches: Array
+
+
+def stop_columns(multipliers: Array, stops: int, touches: int) -> StopColumns:
+    """What hard stops exert, and forces of contacts with friction: the last columns of the multipliers, if any."""
+    steps, end = len(multipliers), multipliers.shape[1] - 3 * touches
+    if end < stops:
+        return {"stops": multipliers[:, :0], "touches": np.zeros((steps, 0, 3))}
+    return {"stops": multipliers[:, end - stops : end], "touches": multipliers[:, end:].reshape(steps, touches, 3)}
+
+
 def _no_steps() -> NDArray[np.int32]:
     return np.zeros(0, dtype=np.int32)
 
@@ -165,14 +182,20 @@ class Making:
     selection: RowSelection | None = None
     # that were asked for and happened
     events: list[Occurrence] = field(default_factory=list)
-    # (impact, 5): time, which hard stop, impulse, rate before and after; None if they were not recorded
-    impacts: Array | None = field(default_factory=lambda: np.zeros((0, 5)))
+    # (impact, 6): time, which hard stop, impulse, rate before and after, energy lost to friction; None if they were not
+    # recorded
+    impacts: Array | None = field(default_factory=lambda: np.zeros((0, 6)))
     # substeps that end where a stop is touched, and steps that end at one without that
     cut_count: int = 0
     caught_count: int = 0
+    # impacts that gave back less, as they would have created energy
+    guarded_count: int = 0
 
-    def cut(self, steps: int, counts: tuple[int, int, int], last: Making) -> Making:
-        """The data of some steps, with so many impacts, cuts and catches, followed by the last ones of another."""
+    def cut(self, steps: int, counts: tuple[int, int, int, int], last: Making) -> Making:
+        """The data of some steps, followed by the last ones of another.
+
+        They have so many impacts, cuts, catches and guarded impacts.
+        """
 
         def joined(name: str) -> Any:
             value = getattr(self, name)
@@ -187,6 +210,7 @@ class Making:
             impacts=impacts,
             cut_count=counts[1] + last.cut_count,
             caught_count=counts[2] + last.caught_count,
+            guarded_count=counts[3] + last.guarded_count,
             **{name: joined(name) for name in PER_STEP},
         )
 

@@ -241,6 +241,10 @@ class JointReader(Strict, Generic[Number]):
         return number  # type: ignore[no-any-return]
 
 
+# a gap (m) that is closed, and a velocity (m/s) that is none
+_CLOSED, _STILL = 1e-9, 1e-8
+
+
 class ContactReader(Strict, Generic[Number]):
     """One contact of a state, a run, a live mechanism or a batch: its gap, where it is, and its force."""
 
@@ -294,7 +298,42 @@ class ContactReader(Strict, Generic[Number]):
     @property
     def force(self) -> Array:
         """Force (..., 3) in N on the body that has the point or ball, world frame; the other one has the opposite."""
-        found: Array = np.asarray(self.normal_force)[..., None] * self.normal
+        if self._contact.friction == 0:
+            found: Array = np.asarray(self.normal_force)[..., None] * self.normal
+            return found
+        from ..results.impacts import contact_forces
+
+        contact = self._contact
+        forces: Array = self._of._of_nodes(lambda run: contact_forces(run, contact), reactions=True)
+        return forces
+
+    @property
+    def friction_force(self) -> Array:
+        """The part of the force (..., 3) in N that is along the plane; at most `friction` times the normal force."""
+        force, normal = self.force, self.normal
+        found: Array = force - np.sum(force * normal, axis=-1)[..., None] * normal
+        return found
+
+    @property
+    def slip(self) -> Array:
+        """Velocity (..., 3) in m/s of the body against the plane at the contact point, along the plane, world frame."""
+        point, normal, contact = self.point, self.normal, self._contact
+        moved = self._velocity(contact.body, point) - self._velocity(contact.other, point)
+        found: Array = moved - np.sum(moved * normal, axis=-1)[..., None] * normal
+        return found
+
+    @property
+    def sticks(self) -> Any:
+        """Whether the contact is closed and does not slip: a bool, or an array (...,) of them."""
+        found = (np.asarray(self.gap) < _CLOSED) & (np.linalg.norm(self.slip, axis=-1) < _STILL)
+        return found if np.ndim(found) else bool(found)
+
+    def _velocity(self, name: str, point: Array) -> Array:
+        """Of the point of a body that is there now."""
+        if name == self._of.mechanism.world.name:
+            return np.zeros(np.shape(point))
+        body = self._of.body(name)
+        found: Array = body.velocity + np.cross(body.angular_velocity, point - body.position)
         return found
 
     @property

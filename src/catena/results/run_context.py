@@ -14,7 +14,8 @@ class RunContext(TypedDict):
     """See the module.
 
     `places` are those of counted angles by joint name. `row_count` counts multipliers of joints and couplings, behind
-    which stand those of forces, and last `stop_count` of hard stops. The key tells who can go on from it, `selection`
+    which stand those of forces, then `stop_count` of hard stops, and last the forces of `touch_count` contacts with
+    friction, three numbers each. The key tells who can go on from it, `selection`
     which rows of loops were enforced, if others than those of the described pose.
     """
 
@@ -26,5 +27,6 @@ class RunContext(TypedDict):
     places: Mapping[str, slice]
     row_count: int
     stop_count: int
+    touch_count: int
     key: str
     selection: RowSelection | None

@@ -15,7 +15,7 @@ from .._util.rotation import Array
 from .._util.status import warn
 from .._util.strict import Recorded
 from ..describe.showing import Playable
-from ..kinematics.nodes import STEP_RECORDS, Checkpoints, Making, Nodes
+from ..kinematics.nodes import STEP_RECORDS, Checkpoints, Making, Nodes, stop_columns
 from ..kinematics.readable import Readable
 from ..kinematics.unwrap import ByJoint
 from . import analysis
@@ -24,7 +24,7 @@ from .convergence import Convergence
 from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
 from .histories import CouplingHistory
-from .impacts import Impact, impact_rows, impacts_of
+from .impacts import Impact, dissipated, impact_rows, impacts_of
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
@@ -102,7 +102,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
             multipliers=recording.multipliers[:, : told["row_count"]],
             turned=ByJoint(recording.counted, told["places"]),
             inputs=recording.inputs,
-            stops=recording.multipliers[:, recording.multipliers.shape[1] - told["stop_count"] :],
+            **stop_columns(recording.multipliers, told["stop_count"], told["touch_count"]),
             control=told["control"],
             checkpoints=None if numbers is None else Checkpoints(numbers, told["key"]),
         )
@@ -122,6 +122,7 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
             impacts=impact_rows(recording.impacts, self.mechanism),
             cut_count=recording.tally.cut,
             caught_count=recording.tally.caught,
+            guarded_count=recording.tally.guarded,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -360,19 +361,15 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
         return impacts_of(self.mechanism, self.made.impacts)
 
     def dissipated(self, name: str | Joint | Contact | None = None) -> Array:
-        """Return the energy (step,) in J that impacts have dissipated since the first node.
+        """Return the energy (step,) in J that impacts and friction of contacts have dissipated since the first node.
 
-        With `name`, a joint or contact given by name or as an object, only what its own impacts have dissipated.
+        With `name`, a joint or contact or its name, only what that one has. Friction is summed over the recorded nodes.
         """
         known = None if name is None else name_of(name)
         m = self.mechanism
         if known is not None and known not in m.joints and known not in m.contacts:
             raise no_such("joint" if m.joints else "contact", known, m, after=" in this trajectory")
-        impacts = [impact for impact in self.impacts if known in (None, impact.name)]
-        lost = np.concatenate(((0.0,), np.cumsum([impact.loss for impact in impacts])))
-        found: Array = lost[np.searchsorted([impact.time for impact in impacts], self.time, side="right")]
-        # a node at an impact is after it
-        return found - found[:1]
+        return dissipated(self, known)
 
     @property
     def failed(self) -> bool:
@@ -393,6 +390,11 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
     def caught_count(self) -> int:
         """Steps whose last part ended at a hard limit without a located touch, after several cuts: of first order."""
         return self.made.caught_count
+
+    @property
+    def guarded_count(self) -> int:
+        """Impacts with friction that gave back less than their restitution, which would have created energy."""
+        return self.made.guarded_count
 
     @property
     def floor_count(self) -> int:

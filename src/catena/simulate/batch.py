@@ -134,7 +134,7 @@ class Batch(Recorded, JointSpace, Readable[Array]):
             info=self.info,
             selection=self.selection,
             # the core does not keep them
-            impacts=None if self.impact_counts[member] else np.zeros((0, 5)),
+            impacts=None if self.impact_counts[member] else np.zeros((0, 6)),
             cut_count=int(self.cut_counts[member]),
             caught_count=int(self.caught_counts[member]),
         )

@@ -57,6 +57,7 @@ class Build:
         self.compiled = build_core(mechanism, kernel=kernel, selection=rows)
         self.row_count = sum(joint.row_count for joint in mechanism.joints.values()) + len(mechanism.couplings)
         self.stop_count = len(hard_stops(mechanism))
+        self.touch_count = sum(contact.friction > 0 for contact in mechanism.contacts.values())
         # by solver and order, live mechanisms that no run uses now
         self.idle: dict[tuple[str, int], Live] = {}
         # the state as described, checked, and as the core takes it

@@ -40,6 +40,8 @@ _CLOSE, _TRIES = 1e-12, 60
 # end with an impact is longer than the way there (simulate/rescue.hpp ends such a step with the impact)
 _BEFORE, _BEYOND = 1e-7, 1e-10
 
+# a gap (m) from which on a contact is open
+_OPEN = 1e-9
 # slower than that, rad/s or m/s, nothing arrives: what holds a limit is pressed on by other impacts
 _SLOWEST = 1e-12
 
@@ -132,6 +134,24 @@ class Touch:
         return [_Arrival(self, law, lower=True, upper=False) for law, stop in numbers if stop.item is contact]
 
 
+@dataclass(frozen=True, eq=False)
+class Liftoff:
+    """Where a contact opens that was closed for a while; a bounce is none.
+
+    The instant is where the gap has grown to 1e-9 m. With stop=True the first event ends the run.
+    """
+
+    contact: str | Contact
+    stop: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "contact", name_of(self.contact))
+
+    def _watched(self, mechanism: Mechanism) -> list[_Crossing | _Arrival]:
+        contact = looked_up("contact", self.contact, mechanism)
+        return [_Crossing(self, lambda state: float(state.contact(contact.name).gap) - _OPEN, 1)]
+
+
 def _room(joint: str, index: int, limits: Limits) -> Function:
     """How far a coordinate is from its limits; negative beyond them."""
 
@@ -142,14 +162,14 @@ def _room(joint: str, index: int, limits: Limits) -> Function:
     return room
 
 
-AnyEvent: TypeAlias = Event | AtLimit | Touch
+AnyEvent: TypeAlias = Event | AtLimit | Touch | Liftoff
 
 
 @dataclass(frozen=True, eq=False)
 class _Crossing:
     """A function that is watched for changes of its sign, on behalf of an event."""
 
-    event: Event | AtLimit
+    event: Event | AtLimit | Liftoff
     function: Function
     direction: int
 
@@ -201,7 +221,7 @@ class _Node:
     turned: Array
     checkpoint: Array
     values: list[float]
-    counts: tuple[int, int, int]
+    counts: tuple[int, int, int, int]
     # instants of the impacts in the step from here
     impacts: list[float] = field(default_factory=list)
     inputs: Array | None = None
@@ -258,16 +278,16 @@ class Watch:
         arrays = (live.position, live.orientation, live.velocity, live.angular_velocity)
         copies = (arrays[0].copy(), arrays[1].copy(), arrays[2].copy(), arrays[3].copy())
         index = 0 if before is None else before.index + 1
-        counts = (tally.impacts, tally.cut, tally.caught)
+        counts = (tally.impacts, tally.cut, tally.caught, tally.guarded)
         self._node = node = _Node(index, copies, time, live._counted.copy(), live.checkpoint(), values, counts)
         node.forces = None if self._control is None else self._control(time, live)
         node.inputs = live.inputs.copy()
         return node.forces
 
-    def _see(self, node: _Node, impacts: Sequence[tuple[float, int, float, float, float]]) -> None:
+    def _see(self, node: _Node, impacts: Sequence[tuple[float, int, float, float, float, float]]) -> None:
         """Impacts of the step that has led from a node to the next."""
         node.impacts = sorted({instant for instant, *_ in impacts})
-        for instant, law, _, approach, _ in impacts:
+        for instant, law, _, approach, *_ in impacts:
             self._found += [_Found(each, node, time=instant) for each in self._arrivals if each.has(law, approach)]
 
     # ---- after the run

@@ -18,7 +18,7 @@ from .._util.rotation import Array
 from .._util.status import SimulationError, Status, status_of, warn
 from .._util.words import Spoken
 from ..describe.limits import Limits, hard_stops
-from ..kinematics.nodes import Making, Nodes
+from ..kinematics.nodes import Making, Nodes, stop_columns
 from ..kinematics.readable import Readable
 from ..kinematics.readers import Number
 from ..kinematics.state import State
@@ -106,7 +106,7 @@ class Running(Spoken, Readable[Number]):
             velocity=rows(self.velocity),
             angular_velocity=rows(self.angular_velocity),
             multipliers=multipliers[:, : plan.build.row_count],
-            stops=multipliers[:, max(multipliers.shape[1] - plan.build.stop_count, 0) :],
+            **stop_columns(multipliers, plan.build.stop_count, plan.build.touch_count),
             turned={name: rows(angles) for name, angles in self.turned.items()},
             inputs=rows(self.inputs),
         )

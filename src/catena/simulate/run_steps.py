@@ -75,6 +75,7 @@ def run_steps(
             "places": plan.compiled.counter_places,
             "row_count": plan.build.row_count,
             "stop_count": plan.build.stop_count,
+            "touch_count": plan.build.touch_count,
             "key": live.key,
             "selection": plan.other_rows,
         },

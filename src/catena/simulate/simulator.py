@@ -278,7 +278,7 @@ class Simulator(BatchRuns, Spoken):
             Times (s) to record instead of the nodes. Each is reached by a step of its own from the preceding node, and
             is as accurate as a node.
         events
-            Events to look for: see Event, AtLimit and Touch. `run.events` lists the occurrences.
+            Events to look for: see Event, AtLimit, Touch and Liftoff. `run.events` lists the occurrences.
         progress
             True for a bar on stderr, or a function of (steps done, steps in all), called about ten times a second.
 
