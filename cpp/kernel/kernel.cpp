@@ -99,6 +99,9 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .dynamics_shape = dynamics_shape,
                        .dynamics = find_dynamics,
                        .relieve_size = relieve_size,
-                       .relieve = relieve};
+                       .relieve = relieve,
+                       .clearances = find_clearances,
+                       .features = find_features,
+                       .sweep = sweep_shapes};
 
 }  // namespace catena::CATENA_ISA

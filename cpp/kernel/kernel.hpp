@@ -4,6 +4,7 @@
 #include "args/dynamics.hpp"
 #include "args/reach.hpp"
 #include "args/run.hpp"
+#include "args/shapes.hpp"
 
 namespace catena {
 
@@ -55,6 +56,9 @@ struct Kernel {
   void (*dynamics)(const Layout&, void* workspace, const DynamicsArgs&);
   long (*relieve_size)(const Layout&, const LoopGroups&);
   void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
+  void (*clearances)(const ClearanceArgs&);
+  void (*features)(const FeatureArgs&);
+  void (*sweep)(const SweepArgs&);
 };
 
 }  // namespace catena

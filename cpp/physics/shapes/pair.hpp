@@ -1,0 +1,58 @@
+// Two shapes: which features of them may touch in a step, and how far apart they are.
+#pragma once
+
+#include "physics/shapes/heightfield.hpp"
+#include "physics/shapes/plane.hpp"
+#include "physics/shapes/round.hpp"
+
+namespace catena::CATENA_ISA {
+
+// whether there are formulas for two kinds
+constexpr bool can_touch(SolidKind a, SolidKind b) {
+  const auto ground = [](SolidKind k) { return k == SolidKind::plane || k == SolidKind::heightfield; };
+  return !ground(a) || !ground(b);
+}
+
+inline void pair_features(const Posed& a, const Posed& b, Manifold& out) {
+  // the one that is earlier in the list of kinds comes first
+  const bool flipped = a.solid->kind > b.solid->kind;
+  const Sides sides = {flipped ? b : a, flipped ? a : b, flipped};
+  const SolidKind one = sides.first.solid->kind, other = sides.second.solid->kind;
+  if (other == SolidKind::heightfield) return heightfield_features(sides.other_way(), out);
+  if (one == SolidKind::plane) return plane_features(sides, out);
+  if (one == SolidKind::sphere) {
+    if (other == SolidKind::sphere) return ball_ball(a, b, out);
+    if (other == SolidKind::cylinder) return ball_cylinder(sides.other_way(), out);
+    return ball_features(sides.other_way(), out);
+  }
+  if (one == SolidKind::capsule) {
+    if (other == SolidKind::capsule) return capsule_capsule(a, b, out);
+    return capsule_polyhedron(sides.other_way(), out);
+  }
+  polyhedra_features(a, b, out);
+}
+
+struct Clearance {
+  double gap;  // infinite if they cannot touch
+  Vec3<double> normal, on_a, on_b;
+};
+// The distance of two shapes that stand still, and their nearest points; if they overlap, how deep, less than zero.
+inline Clearance clearance(const Posed& a, const Posed& b) {
+  if (a.solid->is_polyhedron() && b.solid->is_polyhedron())
+    if (separate(a, b).now > 0) {
+      const NearestPair near = nearest_pair(a, b);
+      const double gap = std::sqrt(near.a.square);
+      return {gap, (1 / gap) * (near.b.at - near.a.at), near.a.at, near.b.at};
+    }
+  Manifold all;
+  all.margin = HUGE_VAL;
+  pair_features(a, b, all);
+  int best = -1;
+  for (int k = 0; k < all.count; ++k)
+    if (best < 0 || all.now[k].gap < all.now[best].gap) best = k;
+  if (best < 0) return {HUGE_VAL, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+  const Touching<double>& t = all.now[best];
+  return {t.gap, t.normal, t.point - (0.5 * t.gap) * t.normal, t.point + (0.5 * t.gap) * t.normal};
+}
+
+}  // namespace catena::CATENA_ISA
