@@ -36,13 +36,25 @@ struct Clearance {
   double gap;  // infinite if they cannot touch
   Vec3<double> normal, on_a, on_b;
 };
+// from the part of a to that of b, so near together that their distance has no direction of its own
+inline Vec3<double> normal_between(const Posed& a, const Posed& b, const NearestPair& near, double gap) {
+  if (near.a.part == Part::face) return a.normal[near.a.index];
+  if (near.b.part == Part::face) return -b.normal[near.b.index];
+  const Vec3<double> r = near.b.at - near.a.at;
+  if (near.a.part == Part::edge && near.b.part == Part::edge) {
+    const Vec3<double> n = cross(a.along(near.a.index), b.along(near.b.index));
+    return ((dot(n, r) < 0 ? -1 : 1) / std::sqrt(norm2(n))) * n;
+  }
+  return (1 / gap) * r;
+}
+
 // The distance of two shapes that stand still, and their nearest points; if they overlap, how deep, less than zero.
 inline Clearance clearance(const Posed& a, const Posed& b) {
   if (a.solid->is_polyhedron() && b.solid->is_polyhedron())
-    if (separate(a, b).now > 0) {
+    if (separate(a, b).now > rounding_of(a, b)) {
       const NearestPair near = nearest_pair(a, b);
       const double gap = std::sqrt(near.a.square);
-      return {gap, (1 / gap) * (near.b.at - near.a.at), near.a.at, near.b.at};
+      return {gap, normal_between(a, b, near, gap), near.a.at, near.b.at};
     }
   Manifold all;
   all.margin = HUGE_VAL;

@@ -27,6 +27,7 @@ from ...describe.mechanism import Mechanism
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import LARGEST, identity_pose
+from .mjcf_contacts import add_contacts
 from .mjcf_files import Harmless, harmless
 from .notes import Notes
 
@@ -41,6 +42,7 @@ def read(
     merge_fixed: bool,
     packages: Mapping[str, str | os.PathLike[str]] | None,
     loop_tolerance: float,
+    contacts: bool,
 ) -> Mechanism:
     """See Mechanism.from_mjcf."""
     try:
@@ -56,9 +58,10 @@ def read(
                 model = mujoco.MjSpec.from_string(files.text, assets=files.assets).compile()
         except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise ValueError(f"MuJoCo does not compile it: {' '.join(str(error).split())}") from None
-        mechanism = _Reader(mujoco, model, files, notes).mechanism(
-            merge_fixed=merge_fixed, loop_tolerance=loop_tolerance
-        )
+        reader = _Reader(mujoco, model, files, notes)
+        mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
+        if contacts:
+            add_contacts(mechanism, mujoco, model, reader.last, notes)
     return mechanism
 
 
@@ -250,6 +253,9 @@ class _Reader:
                 "color": np.clip(model.mat_rgba[material] if material >= 0 else model.geom_rgba[k], 0.0, 1.0),
                 "visible": bool(model.geom_group[k] < 3),
                 "collides": bool(model.geom_contype[k] or model.geom_conaffinity[k]),
+                "friction": 0.0 if model.geom_condim[k] == 1 else float(model.geom_friction[k][0]),
+                "group": int(model.geom_contype[k]) % (1 << 32),
+                "mask": int(model.geom_conaffinity[k]) % (1 << 32),
             }
             place = _pose(model.geom_pos[k], model.geom_quat[k])
             code = int(model.geom_type[k])
@@ -259,6 +265,10 @@ class _Reader:
                 if kind in ("capsule", "cylinder"):
                     size[0] = model.geom_size[k][0]
                 shape |= {"kind": kind, "size": size}
+            elif code == int(kinds.mjGEOM_PLANE):
+                shape |= {"kind": "plane", "size": ()}
+            elif code == int(kinds.mjGEOM_HFIELD):
+                shape |= self._field(int(model.geom_dataid[k]))
             elif code == int(kinds.mjGEOM_MESH):
                 mesh = int(model.geom_dataid[k])
                 title = self.engine.mj_id2name(model, self.engine.mjtObj.mjOBJ_MESH, mesh) or ""
@@ -277,6 +287,13 @@ class _Reader:
                 continue
             shape["position"], shape["orientation"] = place
             link.shapes.append(shape)
+
+    def _field(self, k: int) -> dict[str, Any]:
+        """A grid of heights, which MuJoCo keeps as parts of the largest."""
+        model = self.model
+        rows, columns, first = int(model.hfield_nrow[k]), int(model.hfield_ncol[k]), int(model.hfield_adr[k])
+        heights = np.array(model.hfield_data[first : first + rows * columns], dtype=float).reshape(rows, columns)
+        return {"kind": "heightfield", "size": 2 * model.hfield_size[k][:2], "heights": model.hfield_size[k][2] * heights}
 
     def _frames(self, body: int, link: Link) -> None:
         for k in np.flatnonzero(self.model.site_bodyid == body):

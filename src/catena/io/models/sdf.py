@@ -71,6 +71,7 @@ def read(
     merge_fixed: bool,
     packages: Mapping[str, str | os.PathLike[str]] | None,
     loop_tolerance: float,
+    contacts: bool,
 ) -> Mechanism:
     """See Mechanism.from_sdf."""
     folders = Folders(path, packages)
@@ -78,6 +79,8 @@ def read(
     with notes.reading():
         reader = _Reader(parse(read_bytes(folders.model)), folders, notes)
         mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
+        if contacts:
+            mechanism.add_contacts(combine="smaller")
     return mechanism
 
 
@@ -185,7 +188,7 @@ class _Reader:
 
     def _shape(self, element: Element, link: str) -> dict[str, Any] | None:
         where = f"link {link!r}: {element.tag}"
-        note_others(element, self.notes, link, ("pose", "geometry", "material"), ("name",))
+        note_others(element, self.notes, link, ("pose", "geometry", "material", "surface"), ("name",))
         geometry = geometry_of(element, link, self.notes)
         if geometry is None:
             return None
@@ -201,7 +204,39 @@ class _Reader:
                 words = (tint.text or "").split()
                 found["color"] = np.clip(numbers(tint.text, 3 if len(words) == 3 else 4, f"{where}: color"), 0, 1)
         visible = element.tag == "visual"
-        return found | {"name": element.get("name", ""), "visible": visible, "collides": not visible}
+        found |= {"name": element.get("name", ""), "visible": visible, "collides": not visible}
+        surface = element.find("surface")
+        return found | ({} if visible else self._bits(0xFFFF)) | ({} if surface is None else self._surface(surface, where))
+
+    def _bits(self, bits: int) -> dict[str, int]:
+        """Who collides with whom: links of the model with each other only if it says so."""
+        with_itself = text_of(self.model, "self_collide", "model", "false").strip() in ("1", "true")
+        return {"group": bits, "mask": bits if with_itself else 0}
+
+    def _surface(self, surface: Element, where: str) -> dict[str, Any]:
+        """Friction, restitution and bits of a collision; what has more than one of a kind is noted."""
+        found: dict[str, Any] = {}
+        for part in surface:
+            if part.tag == "friction":
+                note_others(part, self.notes, where, ("ode",))
+                ode = part.find("ode")
+                if ode is not None:
+                    note_others(ode, self.notes, where, ("mu",))
+                    found["friction"] = not_negative(number(text_of(ode, "mu", where, "1"), f"{where}: mu"), f"{where}: mu")
+            elif part.tag == "bounce":
+                note_others(part, self.notes, where, ("restitution_coefficient",))
+                given = number(text_of(part, "restitution_coefficient", where, "0"), f"{where}: restitution_coefficient")
+                found["restitution"] = min(max(given, 0.0), 1.0)
+            elif part.tag == "contact":
+                note_others(part, self.notes, where, ("collide_bitmask",))
+                bits = text_of(part, "collide_bitmask", where, "65535").strip()
+                try:
+                    found |= self._bits(int(bits, 0) & 0xFFFF)
+                except ValueError:
+                    raise ValueError(f"{where}: collide_bitmask must be a whole number, got {bits!r:.40}") from None
+            else:
+                self.notes.skip(f"surface/{part.tag}", where)
+        return found
 
     def _frame(self, name: str, element: Element) -> None:
         """A frame of the file becomes one of the link that it is attached to."""
