@@ -36,6 +36,7 @@ from .dynamics.equilibrium import EquilibriumWarning
 from .dynamics.linear import LinearModel
 from .dynamics.modes import Modes
 from .io.models.notes import ModelWarning
+from .kinematics.clearances import Clearance
 from .kinematics.readers import BodyReader, ContactReader, JointReader
 from .kinematics.state import State
 from .kinematics.views import BodyView, JointView
@@ -82,6 +83,7 @@ __all__ = [
     "CatenaError",
     "CatenaWarning",
     "ConstantVelocity",
+    "Clearance",
     "Contact",
     "ContactReader",
     "Convergence",

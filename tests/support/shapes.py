@@ -52,7 +52,7 @@ class Cloud:
         elif shape.kind == "cylinder":
             turn = 2 * np.pi * np.arange(sides) / sides
             rim = shape.size[0] * np.column_stack((np.cos(turn), np.sin(turn), 0 * turn))
-            points = np.concatenate([rim + (0, 0, z * shape.size[1] / 2) for z in (-1, 1)])
+            points = np.concatenate([rim + z * np.array((0, 0, shape.size[1] / 2)) for z in (-1, 1)])
         else:
             assert shape.points is not None
             points = shape.points
@@ -71,11 +71,24 @@ def distance(a: Cloud, b: Cloud) -> float:
 
     start = np.concatenate((np.full(count, 1 / count), np.full(len(b.points), 1 / len(b.points))))
     sums = [
-        {"type": "eq", "fun": lambda w: w[:count].sum() - 1, "jac": lambda w: np.repeat((1.0, 0.0), (count, len(w) - count))},
-        {"type": "eq", "fun": lambda w: w[count:].sum() - 1, "jac": lambda w: np.repeat((0.0, 1.0), (count, len(w) - count))},
+        {
+            "type": "eq",
+            "fun": lambda w: w[:count].sum() - 1,
+            "jac": lambda w: np.repeat((1.0, 0.0), (count, len(w) - count)),
+        },
+        {
+            "type": "eq",
+            "fun": lambda w: w[count:].sum() - 1,
+            "jac": lambda w: np.repeat((0.0, 1.0), (count, len(w) - count)),
+        },
     ]
     found = minimize(
-        square, start, jac=True, bounds=[(0, 1)] * len(both), constraints=sums, method="SLSQP",
+        square,
+        start,
+        jac=True,
+        bounds=[(0, 1)] * len(both),
+        constraints=sums,
+        method="SLSQP",
         options={"ftol": 1e-15, "maxiter": 500},
     )
     return float(np.sqrt(max(found.fun, 0.0))) - a.radius - b.radius

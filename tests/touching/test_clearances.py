@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.shapes import KINDS, Cloud, add, distance, two
 
 import catena as ct
 from catena._util import rotation as rot
 from catena._util.rotation import Array
 from catena.kinematics.clearances import Clearance
-from tests.support.shapes import KINDS, Cloud, add, distance, two
 
 # among polyhedra and capsules a cylinder is a prism; a ball meets its true rim
 CONVEX = [(a, b) for n, a in enumerate(KINDS) for b in KINDS[n:] if {a, b} != {"sphere", "cylinder"}]
@@ -46,7 +46,9 @@ def test_distances_are_those_of_a_quadratic_program(kind: str, other: str, seed:
     m = two(kind, other)
     state = at_random(m, seed, 0.5)
     found = only(state)
-    clouds = [Cloud(body.shapes[-1], state.position[k], state.orientation[k]) for k, body in enumerate(m.bodies.values())]
+    clouds = [
+        Cloud(body.shapes[-1], state.position[k], state.orientation[k]) for k, body in enumerate(m.bodies.values())
+    ]
     expected = distance(*clouds)
     if expected > 1e-4 - clouds[0].radius - clouds[1].radius:
         # of weights that the program finds to about 1e-7

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.shapes import KINDS, two
 
 import catena as ct
 from catena import _core
 from catena._util import rotation as rot
 from catena._util.rotation import Array
 from catena.compile.shapes import shape_set
-from tests.support.shapes import KINDS, two
 
 PAIRS = [(a, b) for n, a in enumerate(KINDS) for b in KINDS[n:]] + [("plane", b) for b in KINDS]
 MOST = _core.most_features
@@ -35,11 +35,18 @@ class Found:
         ((a, b),) = shapes.pair_places.tolist()
         rows = [shapes.body_rows.get(shapes.colliders[k].owner.name, -1) for k in (a, b)]
         if poses is None:
-            here = [(np.zeros(3), np.array((1.0, 0, 0, 0))) if row < 0 else (state.position[row], state.orientation[row]) for row in rows]
+            here = [
+                (np.zeros(3), np.array((1.0, 0, 0, 0))) if row < 0 else (state.position[row], state.orientation[row])
+                for row in rows
+            ]
             poses = np.array([[place for place, _ in here]]), np.array([[turn for _, turn in here]])
         count = len(poses[0])
         kinds = np.empty(MOST, dtype=np.int32)
-        self.gap, self.normal, self.point = np.empty((count, MOST)), np.empty((count, MOST, 3)), np.empty((count, MOST, 3))
+        self.gap, self.normal, self.point = (
+            np.empty((count, MOST)),
+            np.empty((count, MOST, 3)),
+            np.empty((count, MOST, 3)),
+        )
         shapes.core.features(
             position=state.position,
             orientation=state.orientation,
@@ -96,7 +103,9 @@ def test_gradients_of_gaps_are_those_of_points_of_the_bodies(kind: str, other: s
         assert rate == pytest.approx(numeric[k], abs=1e-5 * (1 + abs(rate)))
 
 
-def stack(kind: str, size: tuple[float, ...], *, turn: float = 0.0, shift: float = 0.0, height: float = 0.1) -> ct.State:
+def stack(
+    kind: str, size: tuple[float, ...], *, turn: float = 0.0, shift: float = 0.0, height: float = 0.1
+) -> ct.State:
     """A shape on a box whose upper face is at z = 0, turned about z and put aside."""
     m = ct.Mechanism()
     m.add_body("base", ct.sphere(0.1, mass=1.0)).add_shape("box", (1.0, 1.0, 0.2), position=(0, 0, -0.1), collides=True)
@@ -108,7 +117,11 @@ def stack(kind: str, size: tuple[float, ...], *, turn: float = 0.0, shift: float
 
 @pytest.mark.parametrize(("turn", "shift", "count"), [(0, 0, 4), (0, 0.9, 4), (0.3, 0, 4), (np.pi / 4, 0.9, 5)])
 def test_a_box_on_a_box_has_the_corners_of_where_they_meet(turn: float, shift: float, count: int) -> None:
-    found = Found(stack("box", (0.4, 0.4, 0.2), turn=turn, shift=shift) if shift == 0 else stack("box", (1.0, 0.4, 0.2), turn=turn, shift=shift))
+    found = Found(
+        stack("box", (0.4, 0.4, 0.2), turn=turn, shift=shift)
+        if shift == 0
+        else stack("box", (1.0, 0.4, 0.2), turn=turn, shift=shift)
+    )
     assert len(found.kinds) == count
     np.testing.assert_allclose(found.gap, 0, atol=1e-15)
     np.testing.assert_allclose(np.abs(found.normal[..., 2]), 1, atol=1e-15)

@@ -106,7 +106,9 @@ def rules_of(
     for (a, b), value in (pairs or {}).items():
         for name in (a, b):
             if name not in known:
-                raise ValueError(f"add_contacts: pairs: no shape that collides is called {name!r}{did_you_mean(name, known)}")
+                raise ValueError(
+                    f"add_contacts: pairs: no shape that collides is called {name!r}{did_you_mean(name, known)}"
+                )
         if value is not None and (value := finite_number(value, f"add_contacts: friction of {a!r} and {b!r}")) < 0:
             raise ValueError(f"add_contacts: friction of {a!r} and {b!r} must not be negative, got {value}")
         told.append((a, b, value))
@@ -199,7 +201,9 @@ def _kept_apart(mechanism: Mechanism, places: Mapping[str, int], rules: ContactR
     ties = [
         (joint.a.name, joint.b.name)
         for joint in mechanism.joints.values()
-        if joint.row_count and not isinstance(joint, GivenRows) and _holds(joint.code, mechanism.world.name in (joint.a.name, joint.b.name))
+        if joint.row_count
+        and not isinstance(joint, GivenRows)
+        and _holds(joint.code, mechanism.world.name in (joint.a.name, joint.b.name))
     ]
     for a, b in ties:
         rows, columns = roots == roots[places[a]], roots == roots[places[b]]
@@ -216,4 +220,3 @@ def _holds(code: str, to_world: bool) -> bool:
     What slides against the world can slide into it.
     """
     return not to_world or code in ("fixed", "revolute", "ball", "universal", "constant_velocity")
-

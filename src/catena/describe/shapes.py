@@ -44,11 +44,11 @@ class Shape:
     `kind` and `size` (m): (x, y, z) of a "box", (radius,) of a "sphere", (radius, length) of a "cylinder" or "capsule"
     along its z axis, where the length excludes the hemispheres, and the three semi-axes of an "ellipsoid". For a
     "mesh", `size` contains the scale factors from the numbers in its file to meters, and `mesh` is the path of the
-    file. A "plane" has no size: its normal is its z axis, and below it all is solid. A "heightfield" has its lengths
-    along x and y, and `heights` (y, x) in m over a grid of these lengths, centered at its position. A "hull" is the
-    convex hull of `points` (k, 3). position (3,) m and orientation (4,) are in the frame of the world, or of the body, whose origin is its center
-    of mass. color is (red, green, blue, alpha) from 0 to 1, or None. `visible` and `collides` say whether the shape is
-    for display, for contact, or for both.
+    file. A "plane" has no size: its normal is its z axis, and everything below it is solid. A "heightfield" has its
+    lengths along x and y, and `heights` (y, x) in m over a grid of these lengths, centered at its position. A "hull" is
+    the convex hull of `points` (k, 3). position (3,) m and orientation (4,) are in the frame of the world, or of the
+    body, whose origin is its center of mass. color is (red, green, blue, alpha) from 0 to 1, or None. `visible` and
+    `collides` say whether the shape is for display, for contact, or for both.
 
     Of shapes that collide: `friction` is the coefficient of friction and `restitution` the part of the approach speed
     that an impact gives back, from 0 to 1. Two shapes can collide if `group` of one and `mask` of the other have a bit

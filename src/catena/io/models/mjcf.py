@@ -293,7 +293,11 @@ class _Reader:
         model = self.model
         rows, columns, first = int(model.hfield_nrow[k]), int(model.hfield_ncol[k]), int(model.hfield_adr[k])
         heights = np.array(model.hfield_data[first : first + rows * columns], dtype=float).reshape(rows, columns)
-        return {"kind": "heightfield", "size": 2 * model.hfield_size[k][:2], "heights": model.hfield_size[k][2] * heights}
+        return {
+            "kind": "heightfield",
+            "size": 2 * model.hfield_size[k][:2],
+            "heights": model.hfield_size[k][2] * heights,
+        }
 
     def _frames(self, body: int, link: Link) -> None:
         for k in np.flatnonzero(self.model.site_bodyid == body):

@@ -206,7 +206,9 @@ class _Reader:
         visible = element.tag == "visual"
         found |= {"name": element.get("name", ""), "visible": visible, "collides": not visible}
         surface = element.find("surface")
-        return found | ({} if visible else self._bits(0xFFFF)) | ({} if surface is None else self._surface(surface, where))
+        return (
+            found | ({} if visible else self._bits(0xFFFF)) | ({} if surface is None else self._surface(surface, where))
+        )
 
     def _bits(self, bits: int) -> dict[str, int]:
         """Who collides with whom: links of the model with each other only if it says so."""
@@ -222,10 +224,14 @@ class _Reader:
                 ode = part.find("ode")
                 if ode is not None:
                     note_others(ode, self.notes, where, ("mu",))
-                    found["friction"] = not_negative(number(text_of(ode, "mu", where, "1"), f"{where}: mu"), f"{where}: mu")
+                    found["friction"] = not_negative(
+                        number(text_of(ode, "mu", where, "1"), f"{where}: mu"), f"{where}: mu"
+                    )
             elif part.tag == "bounce":
                 note_others(part, self.notes, where, ("restitution_coefficient",))
-                given = number(text_of(part, "restitution_coefficient", where, "0"), f"{where}: restitution_coefficient")
+                given = number(
+                    text_of(part, "restitution_coefficient", where, "0"), f"{where}: restitution_coefficient"
+                )
                 found["restitution"] = min(max(given, 0.0), 1.0)
             elif part.tag == "contact":
                 note_others(part, self.notes, where, ("collide_bitmask",))
