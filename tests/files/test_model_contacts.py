@@ -93,7 +93,9 @@ def test_mjcf_excludes_and_pairs(tmp_path: Path) -> None:
 
 def test_mjcf_contacts_are_not_there_unless_asked_for(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
-    assert ct.Mechanism.from_mjcf(mjcf(tmp_path)).contact_rules is None
+    with pytest.warns(ct.ModelWarning, match="not read: contact$"):
+        m = ct.Mechanism.from_mjcf(mjcf(tmp_path))
+    assert m.contact_rules is None
 
 
 def test_what_of_mjcf_contacts_is_not_taken_is_said_once(tmp_path: Path) -> None:
@@ -120,10 +122,10 @@ def test_what_of_mjcf_contacts_is_not_taken_is_said_once(tmp_path: Path) -> None
 
 
 URDF = """<robot name="r"><link name="base"><inertial><mass value="1"/>
-<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<inertia ixx="0.11" iyy="0.12" izz="0.13" ixy="0" ixz="0" iyz="0"/></inertial>
 <collision name="cb"><geometry><box size="1 1 1"/></geometry></collision></link>{links}</robot>"""
 LINK = """<link name="{name}"><inertial><mass value="1"/>
-<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+<inertia ixx="0.11" iyy="0.12" izz="0.13" ixy="0" ixz="0" iyz="0"/></inertial>
 <collision name="c{name}"><origin xyz="0 0 -1"/><geometry><sphere radius="0.1"/></geometry></collision></link>
 <joint name="j{name}" type="{kind}"><parent link="{parent}"/><child link="{name}"/><axis xyz="0 1 0"/>
 <origin xyz="0 0 -2"/></joint>"""
@@ -142,14 +144,15 @@ def test_urdf_collisions_collide_but_for_joined_links(tmp_path: Path) -> None:
     assert m.clearances()[0].gap == pytest.approx(4.4, abs=1e-12)
 
 
+INERTIAL = """<inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.012</iyy><izz>0.013</izz></inertia></inertial>"""
 SDF = """<sdf version="1.9"><model name="m">{self}
-<link name="a"><inertial><mass>1</mass></inertial><collision name="ca">
+<link name="a">{INERTIAL}<collision name="ca">
 <geometry><sphere><radius>0.1</radius></sphere></geometry>
 <surface><friction><ode><mu>0.3</mu></ode></friction>
 <bounce><restitution_coefficient>0.4</restitution_coefficient></bounce>
 <contact><collide_bitmask>0x02</collide_bitmask></contact>{more}</surface></collision></link>
-<link name="b"><pose>1 0 0 0 0 0</pose><inertial><mass>1</mass></inertial><collision name="cb"><geometry><sphere>
-<radius>0.1</radius></sphere></geometry></collision></link></model></sdf>"""
+<link name="b"><pose>1 0 0 0 0 0</pose>{INERTIAL}<collision name="cb"><geometry><sphere>
+<radius>0.1</radius></sphere></geometry></collision></link></model></sdf>""".replace("{INERTIAL}", INERTIAL)
 
 
 @pytest.mark.parametrize("collides", [False, True])
@@ -177,3 +180,31 @@ def test_what_of_sdf_surfaces_is_not_taken_is_noted(tmp_path: Path) -> None:
     path.write_text(SDF.format(self="", more="").replace("0x02", "many"))
     with pytest.warns(ct.ModelWarning, match="collide_bitmask must be a whole number, got 'many'"):
         ct.Mechanism.from_sdf(path, contacts=True)
+
+
+def test_contacts_written_as_mjcf_are_read_again(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    m = ct.Mechanism()
+    m.world.add_shape("plane", name="floor", collides=True, friction=0.5)
+    heights = np.arange(12.0).reshape(3, 4) / 50 - 0.4
+    m.world.add_shape("heightfield", (4, 3), heights=heights, position=(0, 0, -1), collides=True, name="hills")
+    for k, (kind, size) in enumerate((("sphere", (0.1,)), ("box", (0.1, 0.2, 0.3)), ("capsule", (0.05, 0.2)))):
+        body = m.add_body(f"b{k}", ct.sphere(0.1, mass=1.0), position=(0.5 * k, 0.1, 1))
+        body.add_shape(kind, size, collides=True, name=f"s{k}", friction=0.2 * k, group=1 + k)
+    points = 0.2 * np.random.default_rng(0).normal(size=(9, 3))
+    m.add_body("stone", ct.sphere(0.1, mass=1.0), position=(-1, 0, 1)).add_shape("hull", points=points, collides=True)
+    m.add_contacts(exclude=[("b0", "b1")], pairs={("floor", "s2"): 0.05})
+    m.to_mjcf(tmp_path / "m.xml")
+    again = without_notes(ct.Mechanism.from_mjcf, tmp_path / "m.xml")
+    expected, found = pairs_of(m), pairs_of(again)
+    assert {pair: one.friction for pair, one in found.items()} == {pair: one.friction for pair, one in expected.items()}
+    gaps = {one.shapes: one.gap for one in m.clearances()}
+    for one in again.clearances():
+        assert one.gap == pytest.approx(gaps[one.shapes], abs=1e-6)
+
+
+def test_what_urdf_has_no_words_for_is_noted(tmp_path: Path) -> None:
+    m = ct.Mechanism()
+    m.add_body("a", ct.sphere(0.1, mass=1.0)).add_shape("plane", name="table")
+    with pytest.warns(ct.ModelWarning, match=r"shape of kind plane \(table\)"):
+        m.to_urdf(tmp_path / "m.urdf")

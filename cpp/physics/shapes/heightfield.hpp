@@ -21,6 +21,7 @@ struct FieldSide {
 
   struct Triangle {
     Vec3<double> corner[3];  // in the grid
+    int at[3][2];            // which points of it
     Vec3<double> normal;
     int key;
   };
@@ -28,7 +29,19 @@ struct FieldSide {
     const Vec3<double> p = grid.point(i, j), q = grid.point(i + 1, j + 1);
     const Vec3<double> r = upper ? grid.point(i, j + 1) : grid.point(i + 1, j);
     const Vec3<double> n = upper ? cross(q - p, r - p) : cross(r - p, q - p);
-    return {{p, upper ? q : r, upper ? r : q}, (1 / std::sqrt(norm2(n))) * n, 2 * (j * grid.count[0] + i) + upper};
+    Triangle t;
+    const int between[2] = {upper ? i : i + 1, upper ? j + 1 : j}, last[2] = {i + 1, j + 1};
+    const auto put = [&](int k, Vec3<double> point, const int* at) {
+      t.corner[k] = point;
+      t.at[k][0] = at[0], t.at[k][1] = at[1];
+    };
+    const int first[2] = {i, j};
+    put(0, p, first);
+    put(upper ? 1 : 2, q, last);
+    put(upper ? 2 : 1, r, between);
+    t.normal = (1 / std::sqrt(norm2(n))) * n;
+    t.key = 2 * (j * grid.count[0] + i) + upper;
+    return t;
   }
   bool over_grid(Vec3<double> p) const {
     return p.x >= 0 && p.y >= 0 && p.x <= (grid.count[0] - 1) * grid.step[0] &&
@@ -106,24 +119,32 @@ struct FieldSide {
   }
 
  private:
+  // steps along the edges of triangles
+  static constexpr int neighbor[6][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, -1}};
+  static bool next_to(const int* one, const int* other) {
+    for (const int (&step)[2] : neighbor)
+      if (one[0] + step[0] == other[0] && one[1] + step[1] == other[1]) return true;
+    return false;
+  }
   void plane(const Triangle& t, int index, Vec3<double> center, Manifold& out) const {
     out.note(sides.plane_point(t.key, world_direction(t.normal), world(t.corner[0]), index, center), sides.a(),
              sides.b());
   }
-  // an edge, or one of its ends, if the ground falls off there on all sides
+  // an edge, or one of its ends, if the ground falls off on all sides
   void edge(const Triangle& t, int k, Vec3<double> p, int index, Vec3<double> center, Manifold& out) const {
     const Vec3<double> from = t.corner[k], u = t.corner[(k + 1) % 3] - from;
     const double s = dot(u, p - from) / norm2(u);
     const Vec3<double> on = s <= 0 ? from : s >= 1 ? from + u : from + s * u, r = p - on;
+    // all points of the grid around it that edges lead to are behind the plane across r
     const double slack = 1e-12 * norm2(u);
+    const int *one = t.at[k], *other = t.at[(k + 1) % 3];
     bool ridge = true;
-    // nothing around is nearer: the points of the grid near it are all behind the plane across r
-    each_under(on - Vec3<double>{grid.step[0], grid.step[1], 0}, on + Vec3<double>{grid.step[0], grid.step[1], 0},
-               [&](int i, int j) {
-                 if (std::fabs(grid.point(i, j).x - on.x) <= 1.001 * grid.step[0] &&
-                     std::fabs(grid.point(i, j).y - on.y) <= 1.001 * grid.step[1])
-                   ridge &= dot(r, grid.point(i, j) - on) <= slack;
-               });
+    const int* around = s >= 1 ? other : one;
+    for (const int (&step)[2] : neighbor) {
+      const int at[2] = {around[0] + step[0], around[1] + step[1]};
+      if (!grid.has(at[0], at[1]) || (s > 0 && s < 1 && !next_to(at, other))) continue;
+      ridge &= dot(r, grid.point(at[0], at[1]) - on) <= slack;
+    }
     if (!ridge) return;
     const int key = -1 - 3 * t.key - k;
     if (s > 0 && s < 1)

@@ -34,6 +34,7 @@ struct Grid {
   std::vector<double> height;  // (y, x)
 
   double at(int i, int j) const { return height[static_cast<std::size_t>(j) * count[0] + i]; }
+  bool has(int i, int j) const { return i >= 0 && j >= 0 && i < count[0] && j < count[1]; }
   Vec3<double> point(int i, int j) const { return {i * step[0], j * step[1], at(i, j)}; }
 };
 

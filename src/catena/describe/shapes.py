@@ -179,7 +179,7 @@ def _heights(heights: ArrayLike | None, kind: str, label: str) -> Array | None:
 
 
 def _points(points: ArrayLike | None, kind: str, label: str) -> Array | None:
-    if kind not in ("hull", "mesh"):
+    if kind not in ("hull", "mesh", "ellipsoid"):
         if points is not None:
             raise ValueError(f"{label}: points= is only for shapes of kind 'hull', this is a {kind}")
         return None

@@ -58,8 +58,8 @@ class Report:
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
     without mass. ranges lists the coordinates with limits: their values at this pose (by default the described one),
     and which of their limits contradict each other or cannot be reached because of couplings. contacts lists the
-    contacts. shape_pairs counts the pairs of shapes that can collide, and overlaps lists those that overlap there, with
-    their depth.
+    contacts. shape_pairs counts the pairs of shapes that collide by add_contacts, and overlaps lists those that
+    overlap at this pose, with their depth.
     """
 
     body_count: int
@@ -203,7 +203,8 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection, *, start
     _, loop_mismatch = joint_gaps(compiled, state)
     names = [*mechanism.joints, *mechanism.couplings]
     inactive = np.flatnonzero(np.concatenate((selection.inactive, selection.inactive_couplings)))
-    where, shapes = state if start is None else start, shape_set(mechanism)
+    where = state if start is None else start
+    shapes = None if mechanism.contact_rules is None else shape_set(mechanism)
     return Report(
         body_count=mechanism.body_count,
         joint_count=mechanism.joint_count,
@@ -225,8 +226,8 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection, *, start
         massless=massless.names(mechanism),
         ranges=ranges_of(mechanism, where),
         contacts=tuple(mechanism.contacts),
-        shape_pairs=len(shapes.pairs),
-        overlaps=tuple(shapes.overlaps(where.position, where.orientation)),
+        shape_pairs=0 if shapes is None else len(shapes.pairs),
+        overlaps=() if shapes is None else tuple(shapes.overlaps(where.position, where.orientation)),
     )
 
 

@@ -27,7 +27,7 @@ from ...describe.mechanism import Mechanism
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import LARGEST, identity_pose
-from .mjcf_contacts import add_contacts
+from .mjcf_contacts import add_contacts, height_field
 from .mjcf_files import Harmless, harmless
 from .notes import Notes
 
@@ -52,7 +52,7 @@ def read(
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
     with notes.reading():
-        files = harmless(folders, notes)
+        files = harmless(folders, notes, contacts)
         try:
             with _heard(mujoco, notes):
                 model = mujoco.MjSpec.from_string(files.text, assets=files.assets).compile()
@@ -268,36 +268,27 @@ class _Reader:
             elif code == int(kinds.mjGEOM_PLANE):
                 shape |= {"kind": "plane", "size": ()}
             elif code == int(kinds.mjGEOM_HFIELD):
-                shape |= self._field(int(model.geom_dataid[k]))
+                shape |= height_field(model, int(model.geom_dataid[k]))
             elif code == int(kinds.mjGEOM_MESH):
                 mesh = int(model.geom_dataid[k])
                 title = self.engine.mj_id2name(model, self.engine.mjtObj.mjOBJ_MESH, mesh) or ""
-                if title not in self.files.meshes:
+                if title in self.files.meshes:
+                    # the compiler moved the mesh to its center and axes
+                    place = together(place, inverse(_pose(model.mesh_pos[mesh], model.mesh_quat[mesh])))
+                    file, scale = str(self.files.meshes[title]), np.array(model.mesh_scale[mesh])
+                    shape |= {"kind": "mesh", "size": scale, "mesh": file}
+                elif shape["collides"]:
+                    first_point = int(model.mesh_vertadr[mesh])
+                    points = model.mesh_vert[first_point : first_point + int(model.mesh_vertnum[mesh])]
+                    shape |= {"kind": "hull", "size": (), "points": np.array(points, dtype=float)}
+                else:
                     self.notes.skip("mesh without a file", title)
                     continue
-                # the compiler moved the mesh to its center and axes
-                place = together(place, inverse(_pose(model.mesh_pos[mesh], model.mesh_quat[mesh])))
-                shape |= {
-                    "kind": "mesh",
-                    "size": np.array(model.mesh_scale[mesh]),
-                    "mesh": str(self.files.meshes[title]),
-                }
             else:
                 self.notes.skip(f"geom {kinds(code).name.removeprefix('mjGEOM_').lower()}", name or link.name)
                 continue
             shape["position"], shape["orientation"] = place
             link.shapes.append(shape)
-
-    def _field(self, k: int) -> dict[str, Any]:
-        """A grid of heights, which MuJoCo keeps as parts of the largest."""
-        model = self.model
-        rows, columns, first = int(model.hfield_nrow[k]), int(model.hfield_ncol[k]), int(model.hfield_adr[k])
-        heights = np.array(model.hfield_data[first : first + rows * columns], dtype=float).reshape(rows, columns)
-        return {
-            "kind": "heightfield",
-            "size": 2 * model.hfield_size[k][:2],
-            "heights": model.hfield_size[k][2] * heights,
-        }
 
     def _frames(self, body: int, link: Link) -> None:
         for k in np.flatnonzero(self.model.site_bodyid == body):

@@ -1,4 +1,4 @@
-"""What MJCF says of contacts, as far as the shapes do not say it: pairs and exclusions; the rest is noted."""
+"""What MJCF says of contacts: pairs and exclusions, and grids of heights; the rest is noted."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ def add_contacts(mechanism: Mechanism, engine: Any, model: Any, links: Mapping[i
             continue
         pairs[names[0], names[1]] = 0.0 if model.pair_dim[k] == 1 else float(model.pair_friction[k][0])
     mechanism.add_contacts(exclude=exclude, pairs=pairs)
+
+
+def height_field(model: Any, k: int) -> dict[str, Any]:
+    """A grid of heights, as `add_shape` takes it; MuJoCo keeps them as parts of the largest."""
+    rows, columns, first = int(model.hfield_nrow[k]), int(model.hfield_ncol[k]), int(model.hfield_adr[k])
+    heights = np.array(model.hfield_data[first : first + rows * columns], dtype=float).reshape(rows, columns)
+    return {"kind": "heightfield", "size": 2 * model.hfield_size[k][:2], "heights": model.hfield_size[k][2] * heights}
 
 
 def _collides(mechanism: Mechanism, name: str) -> bool:
