@@ -1,5 +1,5 @@
-// What is computed from poses alone, without a run: poses.cpp, joints.cpp for what is asked of single joints, dynamics.cpp
-// for the equations of motion, and shapes.cpp for distances of shapes.
+// What is computed from poses alone, without a run: poses.cpp, joints.cpp for what is asked of single joints,
+// dynamics.cpp for the equations of motion, and shapes.cpp for distances of shapes.
 #pragma once
 
 #include "args/dynamics.hpp"

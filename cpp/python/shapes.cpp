@@ -182,9 +182,9 @@ struct Shapes {
 }  // namespace
 
 void bind_shapes(nb::module_& m) {
-  nb::dict kinds;
-  for (int k = 0; k < kind_count; ++k) kinds[shape_kinds[k]] = k;
-  m.attr("shape_kinds") = nb::typed<nb::dict, nb::str, nb::int_>(kinds);
+  m.def(
+      "shape_kinds", [] { return std::vector<std::string>(std::begin(shape_kinds), std::end(shape_kinds)); },
+      "Kinds of shapes that collide, by their codes.");
   m.attr("most_features") = most_told_features;
   const nb::object none = nb::none();
   nb::class_<Shapes>(m, "Shapes", "Shapes that collide, as flat arrays.")

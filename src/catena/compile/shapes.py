@@ -42,11 +42,11 @@ class ShapeSet:
     def core(self) -> _core.Shapes:
         """The same in the core."""
         solids = [_Solid(one.shape) for one in self.colliders]
-        ints = np.int32
+        ints, kinds = np.int32, _core.shape_kinds()
         return _core.Shapes(
             kernel=default_kernel(),
             body_count=len(self.body_rows),
-            kind=np.array([_core.shape_kinds[solid.kind] for solid in solids], dtype=ints),
+            kind=np.array([kinds.index(solid.kind) for solid in solids], dtype=ints),
             body=np.array([self.body_rows.get(one.owner.name, -1) for one in self.colliders], dtype=ints),
             frame=np.array([solid.frame for solid in solids]).reshape(-1, 12),
             size=np.array([solid.size for solid in solids]).reshape(-1, 3),

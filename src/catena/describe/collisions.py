@@ -137,7 +137,8 @@ def colliders(mechanism: Mechanism) -> list[Collider]:
     """All shapes that collide, those of the world first; what has no name of its own is called after its body."""
     found: list[Collider] = []
     taken: set[str] = set()
-    for owner in (mechanism.world, *mechanism.bodies.values()):
+    owners: tuple[BodyLike, ...] = (mechanism.world, *mechanism.bodies.values())
+    for owner in owners:
         for shape in owner.shapes:
             if not shape.collides:
                 continue
@@ -164,9 +165,9 @@ def shape_pairs(mechanism: Mechanism, found: list[Collider], rules: ContactRules
     meets = ((group[:, None] & mask) | (mask[:, None] & group)) != 0
     told = {}
     by_name = {one.name: k for k, one in enumerate(found)}
-    for one, other, friction in rules.pairs:
-        if one in by_name and other in by_name:
-            a, b = sorted((by_name[one], by_name[other]))
+    for first, second, friction in rules.pairs:
+        if first in by_name and second in by_name:
+            a, b = sorted((by_name[first], by_name[second]))
             told[a, b] = friction
             # a pair that is named collides whatever groups, joints and exclusions say
             if body[a] != body[b] and not (ground[a] and ground[b]):
@@ -197,7 +198,7 @@ def _kept_apart(mechanism: Mechanism, places: Mapping[str, int], rules: ContactR
         if joint.code == "fixed":
             part[root(places[joint.a.name])] = root(places[joint.b.name])
     roots = np.array([root(k) for k in range(len(places))])
-    apart = roots[:, None] == roots
+    apart: NDArray[np.bool_] = roots[:, None] == roots
     ties = [
         (joint.a.name, joint.b.name)
         for joint in mechanism.joints.values()

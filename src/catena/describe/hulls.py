@@ -33,7 +33,8 @@ def directions(count: int) -> Array:
 
 def convex_hull(points: ArrayLike, label: str) -> tuple[Array, tuple[Face, ...]]:
     """Corners (k, 3) of the hull, and its faces: their corners, counterclockwise from outside."""
-    given = finite(points, (len(points) if np.ndim(points) == 2 else 4, 3), f"{label}: points")
+    count = np.shape(points)[0] if np.ndim(points) == 2 else 4
+    given = finite(points, (count, 3), f"{label}: points")
     if len(given) < 4:
         raise ValueError(f"{label}: a hull needs at least four points, got {len(given)}")
     candidates = _outermost(given)
