@@ -654,6 +654,16 @@ def compared(found: dict[str, dict[str, list[Point]]], method: str) -> str:
     )
 
 
+def _times(found: dict[str, dict[str, list[Point]]], others: tuple[str, ...]) -> list[float]:
+    """How many times the CPU time of the best of other methods accuracy= takes, over scenes and errors."""
+    cells = [(methods, level) for methods in found.values() for level in LEVELS]
+    best_times = [
+        np.nanmin([at_error(methods[other], level, "seconds") for other in others]) for methods, level in cells
+    ]
+    own = [at_error(methods[METHODS[0]], level, "seconds") for methods, level in cells]
+    return [float(a / b) for a, b in zip(own, best_times, strict=True)]
+
+
 def judge_precision() -> None:
     found = {}
     for name, motion in MOTIONS.items():
@@ -669,6 +679,7 @@ def judge_precision() -> None:
             asked.append(
                 f"| {name} | {p.asked} | {p.error:.1e} | {p.evaluations} | {p.pilot} | {_two(1e3 * p.seconds)} |"
             )
+    dearer = sum(ratio > 1 for ratio in _times(found, METHODS[4:5]))
     points = [p for methods in found.values() for p in methods[METHODS[0]]]
     kept = sum(p.error <= float(p.asked) for p in points)
     most = max(p.pilot / p.evaluations for p in points)
@@ -697,8 +708,8 @@ that both methods reach:
   the right step size must be known. It keeps its accuracy at all nodes and between them; the final error is often
   far smaller.
 - Including its trial run and the coarser runs for comparison, `accuracy=` takes more CPU time than the best fixed
-  step in such short runs, up to 27 times as much; for the four-bar at 1e-3, 1e-5 and 1e-9 also more than DOP853 in
-  Python.
+  step in such short runs, up to {max(_times(found, METHODS[1:4])):.0f} times as much; in {dearer} of \
+{len(_times(found, METHODS[4:5]))} cases also more than DOP853 in Python.
 
 Evaluations and CPU time ({machine()}, the best of {REPEATS}; for `accuracy=` with all its runs) for a given error,
 or of the coarsest run if it is more accurate:

@@ -1,7 +1,8 @@
 """What mass matrix, efforts and accelerations cost through Python, beside Pinocchio in the same run.
 
 Chains of hinges about alternating axes; CPU time of a call, best of many, the ways in turn. Then 1000 nodes of a motion
-in one call beside a loop over Pinocchio's `rnea`, and a control loop with computed torque beside a plain one.
+in one call beside a loop over Pinocchio's `rnea`, a closed chain beside its `constraintDynamics`, and a control loop
+with computed torque beside a plain one.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import machine
 import numpy as np
 
 import catena as ct
 
 ROUNDS, CALLS = 25, 200
+ROWS = ["what,live_us,arrays_us,pinocchio_us,plain_step_us,computed_torque_step_us"]
 OFFSET = np.array((0.1, 0.05, -0.4))
 
 
@@ -49,6 +52,13 @@ def microseconds(ways: dict[str, Callable[[], object]], calls: int = CALLS) -> d
     return {name: 1e6 * seconds for name, seconds in best.items()}
 
 
+def tell(what: str, found: dict[str, float]) -> None:
+    """Print a row of results, and keep it."""
+    print(f"{what:40}" + "".join(f"  {way} {us:7.2f} us" for way, us in found.items()))
+    names = ("live", "arrays", "pinocchio", "plain", "computed torque")
+    ROWS.append(",".join([f'"{what}"', *(f"{found[name]:.2f}" if name in found else "" for name in names)]))
+
+
 def functions(count: int) -> None:
     """One pose at a time."""
     import pinocchio as pin
@@ -69,16 +79,48 @@ def functions(count: int) -> None:
             lambda: pin.aba(model, data, q, v, a),
         ),
     ):
-        found = microseconds({"live": ours, "arrays": arrays, "pinocchio": theirs})
-        print(f"{count:3} hinges  {name:14}" + "".join(f"  {way} {us:6.2f} us" for way, us in found.items()))
+        tell(f"{name}, {count} hinges", microseconds({"live": ours, "arrays": arrays, "pinocchio": theirs}))
     rows = rng.normal(size=(3, 1000, count))
 
     def loop() -> None:
         for q, v, a in zip(*rows, strict=True):
             pin.rnea(model, data, q, v, a)
 
-    found = microseconds({"one call": lambda: d.efforts((rows[0], rows[1]), rows[2]), "pinocchio": loop}, calls=1)
-    print(f"{count:3} hinges  1000 nodes    " + "".join(f"  {way} {us / 1e3:6.2f} ms" for way, us in found.items()))
+    found = microseconds({"arrays": lambda: d.efforts((rows[0], rows[1]), rows[2]), "pinocchio": loop}, calls=1)
+    tell(f"efforts of 1000 nodes, {count} hinges", found)
+
+
+def closed(count: int = 11) -> None:
+    """Accelerations of a chain that a ball joint closes."""
+    import pinocchio as pin
+
+    m, model, data = chain(count)
+    bent, last = m.state(), f"link{count - 1}"
+    bent.coordinates = np.random.default_rng(1).normal(size=count)
+    end = bent.body(last).point(OFFSET / 2)
+    loop = pin.RigidConstraintModel(pin.ContactType.CONTACT_3D, model, count, pin.SE3(np.eye(3), OFFSET))
+    loop.joint2_placement = pin.SE3(np.eye(3), end)
+    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    models.append(loop)
+    datas.append(loop.createData())
+    pin.initConstraintDynamics(model, data, models, datas)
+    m.add_joint(ct.Ball(last, "world", anchors=(OFFSET / 2, end), name="closing"))
+    start = m.state()
+    start.position, start.orientation = bent.position, bent.orientation
+    d, live = ct.Dynamics(m), ct.Simulator(m, 1e-3).start(m.assemble(start))
+    live.step(100)
+    settings, none = pin.ProximalSettings(1e-12, 1e-12, 10), np.zeros(count)
+    q, v = live.coordinates[:count].copy(), live.rates[:count].copy()
+    found = microseconds(
+        {
+            "live": lambda: d.accelerations(live),
+            "pinocchio": lambda: pin.constraintDynamics(model, data, q, v, none, models, datas, settings),
+        },
+        calls=50,
+    )
+    theirs = data.ddq[[m.coordinates.index(name) for name in d.names]]
+    assert np.abs(d.accelerations(live) - theirs).max() < 1e-6 * np.abs(theirs).max()
+    tell(f"accelerations, closed chain of {count} hinges", found)
 
 
 def control(count: int = 10) -> None:
@@ -95,10 +137,13 @@ def control(count: int = 10) -> None:
         held.step()
 
     found = microseconds({"plain": plain.step, "computed torque": control_step})
-    print(f"{count:3} hinges  step of a loop" + "".join(f"  {way} {us:6.2f} us" for way, us in found.items()))
+    tell(f"step of a control loop, {count} hinges", found)
 
 
 if __name__ == "__main__":
     for links in (10, 50):
         functions(links)
+    closed()
     control()
+    machine.folder().mkdir(parents=True, exist_ok=True)
+    (machine.folder() / "dynamics.csv").write_text("\n".join(ROWS) + "\n")

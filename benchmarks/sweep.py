@@ -27,6 +27,13 @@ import numpy as np
 from catena import Batch, Servo, Simulator, Sweep, scenes
 
 LINKS, STEPS, CHUNK, WORKERS = 10, 200, 4096, 2
+# of Dask, as in docs/howto/sweeps.md: it watches its processes less often, and they keep memory for the next chunk
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.nanny.pre-spawn-environ": {"MALLOC_TRIM_THRESHOLD_": 2**25, "MALLOC_MMAP_THRESHOLD_": 2**25},
+}
 
 
 def simulator() -> Simulator:
@@ -99,8 +106,10 @@ def main(members: int, chosen: list[str]) -> None:
             "processes": lambda: sweep.run(place / "processes", workers=WORKERS),
         }
         try:
+            import dask
             from dask.distributed import Client, LocalCluster
 
+            dask.config.set(QUIET)
             cluster = LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0")
             client = Client(cluster)
             ways["dask"] = lambda: sweep.run(place / "dask", client)

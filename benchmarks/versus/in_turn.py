@@ -174,9 +174,18 @@ def title(name: str, size: int, joint: str) -> str:
     return f"{TITLES[name]}{count.get(name, '')}, {joint}"
 
 
-def page(rows: list[Row]) -> str:
+def page(rows: list[Row], machine: str) -> str:
     """A table per scene, the fastest first."""
-    lines = []
+    versions = dict.fromkeys(f"{row['engine']} {row['version']} ({row['date']})" for row in rows)
+    lines = [
+        "# catena and other engines, by turns",
+        "",
+        f"One core of {machine}; {', '.join(versions)}.",
+        "Written by `benchmarks/versus/in_turn.py`: all engines take turns in one process, and the least CPU time of",
+        "many rounds counts. Numbers in italics are estimates from a few steps. The settings of an engine are in its",
+        "file in `benchmarks/versus`. If you know better ones, please open an issue or change that file.",
+        "",
+    ]
     for scene in dict.fromkeys(row["scene"] for row in rows):
         mine = [row for row in rows if row["scene"] == scene]
         lines += [f"**{scene}**", "", "| engine | setting | ms | of catena | energy error | largest gap (m) |"]
@@ -184,7 +193,9 @@ def page(rows: list[Row]) -> str:
         for row in sorted(mine, key=lambda row: float(row.get("ms") or inf)):
             figures = [row.get("of_catena", ""), row.get("energy_error", ""), row.get("gap_m", "")]
             name = f"{row['engine']} {row['variant']}"
-            cells = [name, row.get("setting", ""), row.get("ms") or row.get("note", ""), *figures]
+            told = row.get("note", "")
+            told = f"*{told}*" if told.startswith("about") else told
+            cells = [name, row.get("setting", ""), row.get("ms") or told, *figures]
             lines.append(f"| {' | '.join(map(str, cells))} |")
         lines.append("")
     return "\n".join(lines)
@@ -224,7 +235,7 @@ def main() -> int:
             writer = csv.DictWriter(out, COLUMNS, lineterminator="\n", restval="")
             writer.writeheader()
             writer.writerows(rows)
-        (place / "versus_in_turn.md").write_text(page(rows))
+        (place / "versus_in_turn.md").write_text(page(rows, place.name))
     return 0
 
 

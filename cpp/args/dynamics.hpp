@@ -36,7 +36,7 @@ struct DynamicsArgs {
 
   double* rates = nullptr;             // (pose, freedom)
   double* efforts = nullptr;           // (pose, freedom) that the accelerations take beyond the forces that act
-  double* answers = nullptr;           // (pose, freedom) accelerations of a tree without rows
+  double* answers = nullptr;           // (pose, freedom) accelerations, where all rotors are on freedoms of the tree
   double* mass = nullptr;              // (pose, freedom, freedom)
   double* basis = nullptr;             // (pose, point, 6, freedom): velocity of the point and of turning, world frame
   double* drift = nullptr;             // (pose, point, 6): their derivatives at the given accelerations

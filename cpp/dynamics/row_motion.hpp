@@ -31,39 +31,42 @@ struct RowMotion {
     return count;
   }
 
+  // what unit rates do to the rows (row, freedom)
+  void find_rows(const DynamicsArgs& args, long pose, double* out) {
+    for (long k = 0; k < row_count(layout) * static_cast<long>(tree.count); ++k) out[k] = 0;
+    move_to(args, pose, 0);
+    each_row(
+        [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
+          for (int e = 0; e < c.end_count; ++e)
+            if (c.end[e] >= 0)
+              tree.add_row(c.end[e], r.w[e * c.row_count + k], 1, out + row * static_cast<long>(tree.count));
+        },
+        args, pose, 0);
+  }
+  // second derivatives of their gaps (row) at the accelerations of the links
+  void find_drift(const DynamicsArgs& args, long pose, double* out) {
+    differentiate(args, pose, row_count(layout), out, [&](int instant, double* rates) {
+      each_row(
+          [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
+            rates[row] = r.g[k];
+            for (int e = 0; e < c.end_count; ++e)
+              rates[row] += along(r.w[e * c.row_count + k], tree.velocity_of(c.end[e]));
+          },
+          args, pose, instant);
+    });
+    move_to(args, pose, 0);
+    each_row(
+        [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
+          for (int e = 0; e < c.end_count; ++e)
+            if (c.end[e] >= 0) out[row] += along(r.w[e * c.row_count + k], tree.link[c.end[e]].acceleration);
+        },
+        args, pose, 0);
+  }
+
   void find(const DynamicsArgs& args, long pose) {
     const int rows = row_count(layout);
-    if (args.rows) {
-      double* const out = args.rows + pose * rows * static_cast<long>(tree.count);
-      for (long k = 0; k < rows * static_cast<long>(tree.count); ++k) out[k] = 0;
-      move_to(args, pose, 0);
-      each_row(
-          [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
-            for (int e = 0; e < c.end_count; ++e)
-              if (c.end[e] >= 0)
-                tree.add_row(c.end[e], r.w[e * c.row_count + k], 1, out + row * static_cast<long>(tree.count));
-          },
-          args, pose, 0);
-    }
-    if (args.row_drift) {
-      double* const out = args.row_drift + pose * rows;
-      differentiate(args, pose, rows, out, [&](int instant, double* rates) {
-        each_row(
-            [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
-              rates[row] = r.g[k];
-              for (int e = 0; e < c.end_count; ++e)
-                rates[row] += along(r.w[e * c.row_count + k], tree.velocity_of(c.end[e]));
-            },
-            args, pose, instant);
-      });
-      move_to(args, pose, 0);
-      each_row(
-          [&](int row, const ConstraintInfo& c, const JointRows& r, int k) {
-            for (int e = 0; e < c.end_count; ++e)
-              if (c.end[e] >= 0) out[row] += along(r.w[e * c.row_count + k], tree.link[c.end[e]].acceleration);
-          },
-          args, pose, 0);
-    }
+    if (args.rows) find_rows(args, pose, args.rows + pose * rows * static_cast<long>(tree.count));
+    if (args.row_drift) find_drift(args, pose, args.row_drift + pose * rows);
     if (args.coordinate_rows) {
       const long size = static_cast<long>(layout.coordinate_count) * tree.count;
       double* const out = args.coordinate_rows + pose * size;

@@ -32,22 +32,41 @@ struct TreeInverse {
   AxisAnswer* answer;   // (freedom) by links
   const double* rotor;  // (freedom) in the order of what comes out
 
-  // where bodies are, from efforts (freedom) to accelerations, in place
-  void solve(double* efforts) {
+  // where bodies are
+  void factor() {
     const Layout& layout = tree.layout;
     for (int i = 0; i < layout.link_count; ++i) {
       Articulation& l = link[i];
       l.A = diagonal(layout.link[i].mass);
       l.B = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
       l.C = tree.link[i].J;
-      l.p = {{0, 0, 0}, {0, 0, 0}};
     }
     for (int i = layout.link_count - 1; i >= 0; --i) {
       Articulation& l = link[i];
       const TreeLink& own = tree.link[i];
-      for (int k = own.first + own.count - 1; k >= own.first; --k) yield_to(l, k, efforts[tree.row_of[k]]);
+      for (int k = own.first + own.count - 1; k >= own.first; --k) yield(l, k);
       const int parent = layout.link[i].parent;
       if (parent >= 0) hand_on(l, own.rho, link[parent]);
+    }
+  }
+  // from efforts (freedom) to accelerations, in place
+  void solve(double* efforts) {
+    const Layout& layout = tree.layout;
+    for (int i = 0; i < layout.link_count; ++i) link[i].p = {{0, 0, 0}, {0, 0, 0}};
+    for (int i = layout.link_count - 1; i >= 0; --i) {
+      Wrench<double>& p = link[i].p;
+      const TreeLink& own = tree.link[i];
+      for (int k = own.first + own.count - 1; k >= own.first; --k) {
+        AxisAnswer& a = answer[k];
+        a.u = efforts[tree.row_of[k]] - dot(tree.axis[k].slide, p.f, tree.axis[k].turn, p.t);
+        const double push = a.u * (1 / a.d);
+        p.f += push * a.need.f;
+        p.t += push * a.need.t;
+      }
+      const int parent = layout.link[i].parent;
+      if (parent < 0) continue;
+      link[parent].p.f += p.f;
+      link[parent].p.t += p.t + cross(own.rho, p.f);
     }
     for (int i = 0; i < layout.link_count; ++i) {
       const TreeLink& own = tree.link[i];
@@ -67,28 +86,23 @@ struct TreeInverse {
   }
 
  private:
-  void yield_to(Articulation& l, int k, double effort) {
+  void yield(Articulation& l, int k) {
     const TreeAxis& x = tree.axis[k];
     AxisAnswer& a = answer[k];
     const Vec3<double> f = l.A * x.slide + transposed_times(l.B, x.turn), t = l.B * x.slide + l.C * x.turn;
     a.need = {f, t};
     a.d = dot(x.slide, f, x.turn, t) + rotor[tree.row_of[k]];
-    a.u = effort - dot(x.slide, l.p.f, x.turn, l.p.t);
-    const double part = 1 / a.d, push = a.u * part;
+    const double part = 1 / a.d;
     const Vec3<double> f_part = part * f, t_part = part * t;
     subtract_outer(l.A, f_part, f);
     subtract_outer(l.B, t_part, f);
     subtract_outer(l.C, t_part, t);
-    l.p.f += push * f;
-    l.p.t += push * t;
   }
   static void hand_on(const Articulation& l, Vec3<double> rho, Articulation& up) {
     const Mat3<double> moved = plus_skew_times(l.B, rho, l.A);
     up.A = up.A + l.A;
     up.B = up.B + moved;
     up.C = up.C + plus_skew_times(minus_times_skew(l.C, l.B, rho), rho, transpose(moved));
-    up.p.f += l.p.f;
-    up.p.t += l.p.t + cross(rho, l.p.f);
   }
 };
 

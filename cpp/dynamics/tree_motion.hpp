@@ -51,8 +51,6 @@ struct TreeMotion {
   int* row_of;     // (freedom) by links -> its place in what comes out
   int count = 0;   // of freedoms
 
-  static constexpr bool is_swivel(Motion motion) { return motion == Motion::swivel || motion == Motion::shift; }
-
   // which joint carries every link, and the freedoms; in what comes out those of coordinates precede the others
   void number() {
     for (int i = 0; i < layout.link_count; ++i) link[i].carrier = -1;

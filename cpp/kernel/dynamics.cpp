@@ -1,7 +1,6 @@
 // What is asked of a mechanism besides its motion, at many poses (dynamics/).
-#include "dynamics/row_motion.hpp"
+#include "dynamics/loop_inverse.hpp"
 #include "dynamics/tree_forces.hpp"
-#include "dynamics/tree_inverse.hpp"
 #include "kernel/carve.hpp"
 #include "kernel/queries.hpp"
 
@@ -21,9 +20,11 @@ struct DynamicsRoom {
   Articulation* articulation;
   AxisAnswer* answer;
   double* rotor;
+  LoopInverse loops;
 };
 DynamicsRoom dynamics_room(const Layout& layout, Arena& arena) {
   const int rows = RowMotion::row_count(layout), coordinates = layout.coordinate_count;
+  const long entries = 6L * rows * layout.link_count;
   return {.link = arena.take<TreeLink>(layout.link_count),
           .axis = arena.take<TreeAxis>(6L * layout.link_count),
           .row_of = arena.take<int>(6L * layout.link_count),
@@ -33,7 +34,14 @@ DynamicsRoom dynamics_room(const Layout& layout, Arena& arena) {
           .freedoms = arena.take<int>(1),
           .articulation = arena.take<Articulation>(layout.link_count),
           .answer = arena.take<AxisAnswer>(6L * layout.link_count),
-          .rotor = arena.take<double>(6L * layout.link_count)};
+          .rotor = arena.take<double>(6L * layout.link_count),
+          .loops = {.rows = rows,
+                    .freedoms = 0,
+                    .row = arena.take<double>(entries),
+                    .answer = arena.take<double>(entries),
+                    .square = arena.take<double>(static_cast<long>(rows) * rows),
+                    .missing = arena.take<double>(rows),
+                    .order = arena.take<int>(rows)}};
 }
 // a point of a link: what unit rates do to it, and its acceleration
 void find_point(const Layout& layout, const TreeMotion& tree, const DynamicsArgs& args, long pose, int p) {
@@ -105,6 +113,8 @@ void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& ar
     each_rotor(layout, tree, [&](int k, double inertia) { room.rotor[k] += inertia; });
   }
   TreeInverse inverse{tree, room.articulation, room.answer, room.rotor};
+  LoopInverse loops = room.loops;
+  loops.freedoms = tree.count;
   const bool accelerates = args.answers || args.efforts || args.drift || args.row_drift || args.coordinate_drift;
   for (long pose = 0; pose < args.count; ++pose) {
     const long first = pose * tree.count;
@@ -122,7 +132,9 @@ void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& ar
       forces.find(args, pose);
       tree.resist(out);
       for (int k = 0; k < tree.count; ++k) out[k] = (args.exerted ? args.exerted[first + k] : 0) - out[k];
+      inverse.factor();
       inverse.solve(out);
+      if (loops.rows > 0) loops.close(inverse, rows, args, pose, out);
     }
     if (args.mass) {
       double* const out = args.mass + first * tree.count;

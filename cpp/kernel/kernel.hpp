@@ -2,6 +2,7 @@
 #pragma once
 
 #include "args/dynamics.hpp"
+#include "args/linear.hpp"
 #include "args/reach.hpp"
 #include "args/run.hpp"
 #include "args/shapes.hpp"
@@ -54,6 +55,9 @@ struct Kernel {
   long (*dynamics_size)(const Layout&);  // bytes of the workspace of both
   DynamicsShape (*dynamics_shape)(const Layout&, void* workspace, int* coordinate);
   void (*dynamics)(const Layout&, void* workspace, const DynamicsArgs&);
+  // the next step of what was begun with `start`, by the articulated solver, which then stands at its end
+  long (*linear_size)(const Layout&, int inputs);  // bytes of its own room
+  LinearOutcome (*linear_step)(void* workspace, void* room, const LinearArgs&);
   long (*relieve_size)(const Layout&, const LoopGroups&);
   void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
   void (*clearances)(const ClearanceArgs&);

@@ -1,8 +1,10 @@
 // What is computed from poses alone, without a run: poses.cpp, joints.cpp for what is asked of single joints,
-// dynamics.cpp for the equations of motion, and shapes.cpp for distances of shapes.
+// dynamics.cpp for the equations of motion, and shapes.cpp for distances of shapes; and linear.cpp, which linearizes a
+// step of a run.
 #pragma once
 
 #include "args/dynamics.hpp"
+#include "args/linear.hpp"
 #include "args/reach.hpp"
 #include "args/run.hpp"
 #include "args/shapes.hpp"
@@ -35,5 +37,8 @@ void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& ar
 void find_clearances(const ClearanceArgs& args);
 void find_features(const FeatureArgs& args);
 void sweep_shapes(const SweepArgs& args);
+
+long linear_size(const Layout& layout, int inputs);
+LinearOutcome linear_step(void* workspace, void* room, const LinearArgs& args);
 
 }  // namespace catena::CATENA_ISA

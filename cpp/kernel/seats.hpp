@@ -28,8 +28,7 @@ inline Articulated<double> make(const Layout& layout, Arena& arena, Body<double>
   AtStop<double>* stopped = arena.take<AtStop<double>>(layout.stop_count > 0 ? layout.axis_count : 0);
   for (int n = 0; n < layout.axis_count && layout.stop_count > 0 && arena.at; ++n) stopped[n] = {};
   LawLine* line = arena.take<LawLine>(layout.law_count);
-  for (int at = 0; at < layout.axis_law_count && arena.at; ++at)
-    line[at] = {.sign = layout.law[layout.axis_law[at]].sign, .absent = layout.law[layout.axis_law[at]].constraint < 0};
+  for (int at = 0; at < layout.axis_law_count && arena.at; ++at) line[at] = law_line(layout.law[layout.axis_law[at]]);
   Swivel<double>* swivel = arena.take<Swivel<double>>(Articulated<double>::swivel_count(layout));
   Torsion<double>* torsion =
       arena.take<Torsion<double>>(layout.rotary_count > 0 ? Articulated<double>::swivel_count(layout) : 0);

@@ -140,23 +140,25 @@ struct LawLine {
     return effort;
   }
 };
-CATENA_INLINE LawLine law_line(const LawInfo& law, double phi2, const Stage<double>& stage, double momentum) {
-  const double weight = 0.5 * stage.dt * stage.dt, spring = law.implicit > 0 ? law.stiffness : 0;
-  LawLine line;
-  line.value = law.sign * (stage.dt * momentum - weight * spring * (phi2 - law.rest));
+// before the first step
+CATENA_INLINE LawLine law_line(const LawInfo& law) { return {.sign = law.sign, .absent = law.constraint < 0}; }
+// for a step; the law's numbers are read first, as a compiler must take them for the line's own
+CATENA_INLINE void draw(LawLine& line, const LawInfo& law, double phi2, const Stage<double>& stage, double momentum) {
+  const double weight = 0.5 * stage.dt * stage.dt, spring = law.implicit > 0 ? law.stiffness : 0, sign = law.sign;
+  const double kp = law.kp, kd = law.kd, limit = law.limit, friction = law.friction, threshold = law.threshold;
+  const double value = sign * (stage.dt * momentum - weight * spring * (phi2 - law.rest));
   line.slope = -weight * (0.5 * spring + law.damping * stage.per_dt) - law.inertia;
-  line.sign = law.sign;
+  line.value = value;
   line.bent = law.side != 0 || law.stop_stiffness > 0;
-  if (law.kp > 0 || law.kd > 0) {
-    line.servo = law.sign * weight * (law.kp * (stage.target - phi2) + law.kd * stage.rate);
-    line.servo_slope = -weight * (0.5 * law.kp + law.kd * stage.per_dt);
-    line.most = weight * law.limit;
+  if (kp > 0 || kd > 0) {
+    line.servo = sign * weight * (kp * (stage.target - phi2) + kd * stage.rate);
+    line.servo_slope = -weight * (0.5 * kp + kd * stage.per_dt);
+    line.most = weight * limit;
+  } else {
+    line.servo = line.servo_slope = line.most = 0;
   }
-  if (law.friction > 0) {
-    line.friction = weight * law.friction;
-    line.rate = stage.per_dt / (stage.soft * law.threshold);
-  }
-  return line;
+  line.friction = weight * friction;
+  if (friction > 0) line.rate = stage.per_dt / (stage.soft * threshold);
 }
 
 // Whether a step backwards, of so much, cannot be trusted with the law: it is too stiff, or its friction could turn the

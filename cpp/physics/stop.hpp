@@ -8,13 +8,18 @@ namespace catena::CATENA_ISA {
 // what is solved for besides steps: steps that are only tried, and velocities
 enum class Besides : int { trial, projection };
 
+// How near to a bound (rad or m) is at it; a stop is located twice as finely, or it would be open again.
+constexpr double stop_rounding = 1e-12;
+
 struct Stop {
   // what the equations of a step, or of a projection of velocities, see of it
-  int held = 0;      // at the lower bound -1, at the upper one 1, nowhere 0
-  double bound = 0;  // that it is held at
-  double rate = 0;   // that its measure is to have, where velocities are projected
-  double push = 0;   // its multiplier, along the measure
-  int released = 0;  // how often it has been let go in this solve
+  int held = 0;                 // at the lower bound -1, at the upper one 1, nowhere 0
+  double bound = 0;             // that it is held at
+  double rate = 0;              // that its measure is to have, where velocities are projected
+  double push = 0;              // its multiplier, along the measure
+  int wanted = 0;               // where it is to be held
+  double excess = 0, kept = 0;  // by how much it is passed; what it presses with while a set is built up
+  int released = 0;             // how often it has been let go in this solve
   // the node
   double phi = 0;      // its measure, if it is near a bound
   int at = 0;          // the bound at which it stands
@@ -40,15 +45,23 @@ struct Stop {
   bool turns = false;
   double sign = 1, lower = 0, upper = 0;
 
+  // One that has been let go must be passed by more, or rounding, which is as large as bodies are fast, would have it
+  // held and let go in turn.
+  double must_pass(double least, double most) const {
+    for (int k = 0; k < released && least < most; ++k) least *= 10;
+    return least;
+  }
+  // whether both bounds are the same: it is never let go
+  bool is_locked() const { return upper - lower < 2 * stop_rounding; }
   double gap(double of) const { return of - lower < upper - of ? of - lower : upper - of; }
 };
 
-// How near to a bound (rad or m) is at it; a stop is located twice as finely, or it would be open again.
-constexpr double stop_rounding = 1e-12;
 // By so much (rad or m, per s at rest) an open one is passed that must be held.
 constexpr double least_passing = 1e-14, least_speed = 1e-13;
 // Away from its bound, or against it once more after an impact (rad/s or m/s), is faster than that.
 constexpr double free_to_leave = 1e-9;
+// Parts of the fastest velocity that rounding leaves of none: who takes part in an impact must not hang on them.
+constexpr double rounded_speed = 1e-12;
 // Where there is none (rad or m), as checkpoints hold finite numbers.
 constexpr double no_bound = 1e300;
 // A measure is looked at before it can have made half a turn (rad or m).

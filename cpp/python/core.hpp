@@ -118,6 +118,9 @@ class Core {
   // Freedoms of the tree (freedom): the coordinate of each, or -1 - 6 body - k of the k-th of a body that floats; how
   // many rows there are, and the inertias of the rotors whose rows are the last of them.
   std::tuple<std::vector<int>, int, std::vector<double>> freedoms() const;
+  // What holds or acts but not along freedoms of the tree: joints and couplings (the user's numbers), laws, and whether
+  // air resists.
+  std::tuple<std::vector<int>, std::vector<int>, bool> beside_tree() const;
   // see DynamicsArgs; outputs that are None are not computed
   void dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
                 const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& law_start, const In<-1, -1>& term_start,

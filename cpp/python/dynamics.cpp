@@ -15,6 +15,20 @@ std::tuple<std::vector<int>, int, std::vector<double>> Core::freedoms() const {
   return {coordinate, shape.rows, rotors};
 }
 
+std::tuple<std::vector<int>, std::vector<int>, bool> Core::beside_tree() const {
+  const Layout& layout = model_.layout();
+  std::vector<int> joints, laws;
+  for (int j = 0; j < layout.constraint_count; ++j) {
+    const ConstraintInfo& c = layout.constraint[j];
+    const bool moves_along = c.ground >= 0;
+    if (c.joint >= 0 && (moves_along || c.rows == RowKind::rotary || (c.link < 0 && !c.acts())))
+      joints.push_back(c.joint);
+  }
+  for (int l = 0; l < layout.law_count; ++l)
+    if (layout.law[l].link < 0 && layout.law[l].stop < 0) laws.push_back(l);
+  return {joints, laws, layout.drag != nullptr};
+}
+
 void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const In<-1, -1, 3>& velocity,
                     const In<-1, -1, 3>& angular_velocity, const In<-1, -1>& law_start, const In<-1, -1>& term_start,
                     const InInts<-1, 2>& input_place, const std::optional<In<-1, -1>>& inputs,

@@ -1,6 +1,7 @@
 #include "python/equations.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace catena {
 
@@ -25,14 +26,15 @@ ConstDoubles doubles(const nb::object& given, const char* what) {
 }  // namespace
 
 TreeEquations::TreeEquations(const Core& core, const InInts<-1, 2>& inputs, const InInts<-1>& laws,
-                             const InInts<-1>& terms, const InInts<-1, 2>& moves, const In<-1, 3>& position,
-                             const In<-1, 4>& orientation)
+                             const InInts<-1>& terms, const InInts<-1, 2>& moves, const InInts<-1>& selected,
+                             const In<-1, 3>& position, const In<-1, 4>& orientation)
     : core_(&core),
       layout_(core.layout_for(SolverKind::articulated)),
       inputs_(copied(inputs)),
       laws_(copied(laws)),
       terms_(copied(terms)),
       moves_(copied(moves)),
+      selected_(copied(selected)),
       described_position_(copied(position)),
       described_orientation_(copied(orientation)),
       space_(make_workspace(core.kernel().dynamics_size(layout_))) {
@@ -44,10 +46,14 @@ TreeEquations::TreeEquations(const Core& core, const InInts<-1, 2>& inputs, cons
   require(layout_.signal_count == 0, "functions of time are not known here");
   std::vector<int> coordinate(6 * static_cast<std::size_t>(n));
   const DynamicsShape shape = core.kernel().dynamics_shape(layout_, space_.get(), coordinate.data());
-  require(shape.rows == 0 && shape.freedoms == layout_.coordinate_count, "this is for trees");
   freedoms_ = shape.freedoms;
-  for (const int k : laws_) require_between(k, -1, freedoms_ - 1, "what a force measures");
-  for (const int k : terms_) require_between(k, -1, freedoms_ - 1, "what a coupling measures");
+  rows_ = shape.rows;
+  for (int l = 0; l < layout_.law_count; ++l)
+    require(layout_.law[l].inertia == 0 || layout_.law[l].link >= 0, "rotors must turn with freedoms of the tree");
+  for (const int k : selected_) require_between(k, 0, freedoms_ - 1, "a freedom");
+  require(rows_ > 0 || selected_.size() == static_cast<std::size_t>(freedoms_), "trees have all of their freedoms");
+  for (const int k : laws_) require_between(k, -1, layout_.coordinate_count - 1, "what a force measures");
+  for (const int k : terms_) require_between(k, -1, layout_.coordinate_count - 1, "what a coupling measures");
   for (std::size_t k = 0; k < moves_.size(); k += 2) {
     require_between(moves_[k], -1, layout_.coordinated_count - 1, "the joint of a move");
     require_between(moves_[k + 1], 0, n - 1, "the body of a move");
@@ -65,6 +71,24 @@ void TreeEquations::count_turns(Offset pose, const double* coordinates) {
     term_start_[pose * terms_.size() + k] = terms_[k] < 0 ? 0 : coordinates[terms_[k]];
 }
 
+// s between instants at which rows are looked at, in which no body turns by more than 0.01 rad (dynamics/equations.py)
+double TreeEquations::instant_of(const DynamicsArgs& args) const {
+  double spread = 0, fastest = 0, turning = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    double low = args.position[axis], high = low;
+    for (int i = 0; i < layout_.link_count; ++i) {
+      const Offset k = 3L * i + axis;
+      low = std::min(low, args.position[k]);
+      high = std::max(high, args.position[k]);
+      turning = std::max(turning, std::abs(args.angular_velocity[k]));
+      fastest = std::max(fastest, std::abs(args.velocity[k]));
+    }
+    spread = std::max(spread, high - low);
+  }
+  const double rate = std::max(turning, fastest / (spread > 0 ? spread : 1));
+  return rate > 0 ? 0.01 / rate : 0;
+}
+
 nb::object TreeEquations::find(Asked asked, const nb::object& x, const nb::object& given, bool passive,
                                bool actuators) {
   DynamicsArgs args{.count = 1,
@@ -77,6 +101,8 @@ nb::object TreeEquations::find(Asked asked, const nb::object& x, const nb::objec
   Live* live = nullptr;
   if (nb::try_cast(x, live, false) && live) {
     if (live->serial() != admitted_) return nb::none();
+    // mass matrix and efforts of loops need more
+    if (rows_ > 0 && asked != Asked::accelerations) return nb::none();
     const bool turns = !laws_.empty() || !terms_.empty();
     const Live::View node = live->view(turns);
     if (turns) {
@@ -89,8 +115,10 @@ nb::object TreeEquations::find(Asked asked, const nb::object& x, const nb::objec
     args.velocity = node.velocity;
     args.angular_velocity = node.angular_velocity;
     args.inputs = node.inputs;
+    if (rows_ > 0) args.instant = instant_of(args);
     return answer(asked, args, {}, given);
   }
+  if (rows_ > 0 || freedoms_ != layout_.coordinate_count) return nb::none();
   if (!PyTuple_CheckExact(x.ptr()) || PyTuple_GET_SIZE(x.ptr()) != 2) return nb::none();
   return of_coordinates(asked, nb::borrow(PyTuple_GET_ITEM(x.ptr(), 0)), nb::borrow(PyTuple_GET_ITEM(x.ptr(), 1)),
                         given, args);
@@ -139,7 +167,7 @@ nb::object TreeEquations::of_coordinates(Asked asked, const nb::object& coordina
 
 nb::object TreeEquations::answer(Asked asked, DynamicsArgs& args, const std::vector<std::size_t>& axes,
                                  const nb::object& given) {
-  const auto f = static_cast<std::size_t>(freedoms_), count = static_cast<std::size_t>(args.count);
+  const auto f = selected_.size(), count = static_cast<std::size_t>(args.count);
   if (!given.is_none()) {
     const ConstDoubles numbers = doubles(given, "accelerations and efforts must be arrays of numbers");
     // the caller has the words for what is not like that
@@ -152,6 +180,11 @@ nb::object TreeEquations::answer(Asked asked, DynamicsArgs& args, const std::vec
     for (std::size_t k = 0; k < count; ++k)
       std::copy(numbers.data() + (is_each ? k * f : 0), numbers.data() + (is_each ? (k + 1) * f : f),
                 given_.begin() + k * f);
+    if (rows_ > 0) {
+      found_.assign(freedoms_, 0);
+      for (std::size_t k = 0; k < f; ++k) found_[selected_[k]] = given_[k];
+      given_ = found_;
+    }
     (asked == Asked::efforts ? args.accelerations : args.exerted) = given_.data();
   }
   args.law_start = law_start_.data();
@@ -166,8 +199,15 @@ nb::object TreeEquations::answer(Asked asked, DynamicsArgs& args, const std::vec
    : asked == Asked::rates   ? args.rates
    : asked == Asked::efforts ? args.efforts
                              : args.answers) = out;
+  if (rows_ > 0) {
+    found_.resize(freedoms_);
+    args.answers = found_.data();
+  }
   core_->kernel().dynamics(layout_, space_.get(), args);
   numbered_ = true;
+  // at a singular pose, the caller has the words
+  if (rows_ > 0 && !all_finite(found_.data(), found_.size())) return nb::none();
+  for (std::size_t k = 0; k < f && rows_ > 0; ++k) out[k] = found_[selected_[k]];
   return nb::cast(nb::ndarray<nb::numpy, double>(out, shape.size(), shape.data(), owner));
 }
 

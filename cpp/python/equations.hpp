@@ -1,5 +1,5 @@
-// The equations of motion of a tree, ready to be asked again and again: see DynamicsArgs. Poses come from a live
-// mechanism, or are given by coordinates and rates.
+// The equations of motion of a mechanism without drives, ready to be asked again and again: see DynamicsArgs. Poses
+// come from a live mechanism, or are given by coordinates and rates.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ enum class Asked { mass, rates, efforts, accelerations };
 class TreeEquations {
  public:
   // `laws` (law) and `terms` (term): the coordinate near which turns are counted, -1 for none; `moves`, and poses of
-  // bodies, are those of PlaceArgs
+  // bodies, are those of PlaceArgs; `selected`: the freedoms whose coordinates the equations are in
   TreeEquations(const Core& core, const InInts<-1, 2>& inputs, const InInts<-1>& laws, const InInts<-1>& terms,
-                const InInts<-1, 2>& moves, const In<-1, 3>& position, const In<-1, 4>& orientation);
+                const InInts<-1, 2>& moves, const InInts<-1>& selected, const In<-1, 3>& position,
+                const In<-1, 4>& orientation);
   TreeEquations(const TreeEquations&) = delete;
   TreeEquations& operator=(const TreeEquations&) = delete;
 
@@ -39,14 +40,15 @@ class TreeEquations {
   nb::object of_coordinates(Asked asked, const nb::object& coordinates, const nb::object& rates,
                             const nb::object& given, DynamicsArgs& args);
   void count_turns(Offset pose, const double* coordinates);
+  double instant_of(const DynamicsArgs& args) const;
 
   const Core* core_;
   const Layout& layout_;
-  int freedoms_;
-  std::vector<int> inputs_, laws_, terms_, moves_;
+  int freedoms_, rows_;
+  std::vector<int> inputs_, laws_, terms_, moves_, selected_;
   std::vector<double> described_position_, described_orientation_;
   // of the poses that are asked about
-  std::vector<double> position_, orientation_, velocity_, spin_, law_start_, term_start_, given_;
+  std::vector<double> position_, orientation_, velocity_, spin_, law_start_, term_start_, given_, found_;
   Workspace space_;
   std::uint64_t admitted_ = 0;
   bool numbered_ = false;

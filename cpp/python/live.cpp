@@ -246,6 +246,29 @@ std::tuple<Matrix, Matrix, Status> Live::accelerations() {
   return {linear, angular, status};
 }
 
+std::tuple<Matrix, Matrix, LinearOutcome> Live::linear_step() {
+  const InUse use(in_use_);
+  require_standing();
+  take_inputs();
+  const auto n = static_cast<std::size_t>(layout_.variable_count), inputs = inputs_.size();
+  const auto matrix = [](std::size_t rows, std::size_t columns) {
+    auto* numbers = new double[rows * columns]();
+    return Matrix(numbers, {rows, columns},
+                  nb::capsule(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); }));
+  };
+  const Matrix A = matrix(2 * n, 2 * n), B = matrix(2 * n, inputs);
+  if (!linear_room_) linear_room_ = make_workspace(core_->kernel().linear_size(layout_, args_.input_count));
+  const Node before = keep();
+  LinearOutcome outcome;
+  {
+    nb::gil_scoped_release release;
+    outcome = core_->kernel().linear_step(space_.get(), linear_room_.get(), {A.data(), B.data()});
+  }
+  go_back(before);
+  calls_.rethrow();
+  return {A, B, outcome};
+}
+
 // those of the mechanism, or of what it goes on from
 void Live::show_inputs() {
   if (inputs_shown_) return;

@@ -57,6 +57,9 @@ class Live {
   // accelerations of bodies (body, 3) and angular ones, from the node on with what stands in `input`; how the steps
   // that tell them went, after which all is as before
   std::tuple<Matrix, Matrix, Status> accelerations();
+  // the next step linearized, with what stands in `input`: changes of coordinates and rates by these (2 n, 2 n), and by
+  // inputs (2 n, input); after which all is as before
+  std::tuple<Matrix, Matrix, LinearOutcome> linear_step();
   // the forces and torques wanted on bodies from the next step on: (body, 6), (body, 3), (body)
   void hold(const In<-1, 6>& values, const In<-1, 3>& point, const InInts<-1>& in_body_frame);
   // forces (body, 3), or with torques (body, 6), at centres of mass along the world's axes; false if they are not that
@@ -142,7 +145,7 @@ class Live {
   std::vector<int> wanted_frame_, held_frame_;
   std::vector<InputInfo> inputs_;
   RunArgs args_;
-  Workspace space_;
+  Workspace space_, linear_room_;
   nb::object velocity_, angular_velocity_, coordinates_, rates_;
   bool velocities_known_ = false, coordinates_known_ = false, rates_known_ = false;  // of the node
   bool inputs_shown_ = false;

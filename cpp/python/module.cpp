@@ -275,6 +275,7 @@ void bind_core(nb::module_& m) {
            "signal_rates"_a, "position"_a, "orientation"_a, "velocity"_a, "angular_velocity"_a,
            "geometry"_a.none() = nb::none())
       .def("freedoms", &Core::freedoms)
+      .def("beside_tree", &Core::beside_tree)
       .def("dynamics", &Core::dynamics, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a,
            "angular_velocity"_a, "law_start"_a, "term_start"_a, "input_place"_a, "inputs"_a = nb::none(), "signals"_a,
            "signal_rates"_a, "instant"_a = 0.0, "gravity"_a = true, "passive"_a = true, "actuators"_a = true,
@@ -413,6 +414,7 @@ void bind_live(nb::module_& m) {
       .def("checkpoint", &Live::checkpoint, "Return the data from which a run can continue bit for bit.")
       .def("_all_multipliers", &Live::multipliers)
       .def("_all_accelerations", &Live::accelerations)
+      .def("_linear_step", &Live::linear_step)
       .def("_hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
       .def("_hold_array", &Live::hold_array, "forces"_a)
       .def("_hold_as", &Live::hold_as, "other"_a)
@@ -433,6 +435,10 @@ void bind_live(nb::module_& m) {
       .CATENA_VIEW("inputs", input, Live, "float64", "(None,)")
       .CATENA_VIEW("coordinates", coordinates(), Live, "float64", "(None,)")
       .CATENA_VIEW("rates", rates(), Live, "float64", "(None,)");
+  nb::enum_<LinearOutcome>(m, "LinearOutcome")
+      .value("found", LinearOutcome::found)
+      .value("unsolved", LinearOutcome::unsolved)
+      .value("held", LinearOutcome::held);
   nb::enum_<Asked>(m, "Asked")
       .value("mass", Asked::mass)
       .value("rates", Asked::rates)
@@ -440,9 +446,9 @@ void bind_live(nb::module_& m) {
       .value("accelerations", Asked::accelerations);
   nb::class_<TreeEquations>(m, "TreeEquations")
       .def(nb::init<const Core&, const InInts<-1, 2>&, const InInts<-1>&, const InInts<-1>&, const InInts<-1, 2>&,
-                    const In<-1, 3>&, const In<-1, 4>&>(),
-           nb::kw_only(), "core"_a, "inputs"_a, "laws"_a, "terms"_a, "moves"_a, "position"_a, "orientation"_a,
-           nb::keep_alive<1, 2>())
+                    const InInts<-1>&, const In<-1, 3>&, const In<-1, 4>&>(),
+           nb::kw_only(), "core"_a, "inputs"_a, "laws"_a, "terms"_a, "moves"_a, "selected"_a, "position"_a,
+           "orientation"_a, nb::keep_alive<1, 2>())
       .def("find", &TreeEquations::find, "asked"_a, "x"_a, "given"_a.none(), "passive"_a, "actuators"_a,
            nb::sig("def find(self, asked: Asked, x: object, given: object | None, passive: bool, actuators: bool) -> "
                    "NDArray[numpy.float64] | None"))

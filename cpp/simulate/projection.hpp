@@ -77,7 +77,8 @@ struct Projection {
     for (int changes = 0;; ++changes) {
       solver.rest();
       if (!solver.direction()) return false;
-      if (stops.count() == 0 || !stops.settle(changes >= joint_changes)) return true;
+      if (stops.count() > 0 && changes == 0) stops.still = rounded_speed * fastest();
+      if (stops.count() == 0 || !stops.settle(changes == 0)) return true;
       if (changes == most_changes + changes_of_each * stops.count()) return false;
     }
   }
@@ -114,6 +115,13 @@ struct Projection {
     stops.leave();
     node.struck = true;
     return fine;
+  }
+  // of any body, once velocities have been projected (m/s or rad/s)
+  double fastest() const {
+    double most = 0;
+    for (int i = 0; i < layout.link_count; ++i)
+      most = larger(most, larger(norm2(solver.body[i].dx), norm2(solver.body[i].phi)));
+    return std::sqrt(most);
   }
   // Stops that let go at the node: what arrives, projected while they still hold, becomes the momenta. False if
   // velocities cannot be found.

@@ -104,15 +104,19 @@ struct Rescue {
     return take(length, at, true, time, substeps);
   }
   void begin_stops() {
+    if (stops.count() == 0) return;
     for (int k = 0; k < stops.count(); ++k) stops.stop[k].bounces = 0, stops.stop[k].touched = false;
     stops.catches = parts.count == 1;
     stops.catches_all = false;
     composed = &parts;
     cuts = 0;
   }
+  CATENA_INLINE bool take(double length, long at, bool first, double& time, int& substeps) {
+    if (stops.count() > 0) return take_to_stops(length, at, first, time, substeps);
+    return go(length, at, first, time, substeps);
+  }
   // from stop to stop; the first piece from a node completes the node's record
-  bool take(double length, long at, bool first, double& time, int& substeps) {
-    if (stops.count() == 0) return go(length, at, first, time, substeps);
+  bool take_to_stops(double length, long at, bool first, double& time, int& substeps) {
     const double end = time + length;
     substeps = 0;
     for (double left = length;; left = end - time, first = false) {
@@ -164,8 +168,13 @@ struct Rescue {
     time += covered;
     return true;
   }
+  CATENA_INLINE Outcome reach(long at, double dt, bool first, bool shortest) {
+    if (stops.count() > 0) return reach_stop(at, dt, first, shortest);
+    covered = dt;
+    return compose(at, dt, first, shortest);
+  }
   // a step, or as much of it as there is before a stop is touched or lets go
-  Outcome reach(long at, double dt, bool first, bool shortest) {
+  Outcome reach_stop(long at, double dt, bool first, bool shortest) {
     release.found = false;
     const long records = args.status.records;
     const double before = error, largest_before = largest_error;

@@ -32,9 +32,8 @@ namespace catena::CATENA_ISA {
 // of steps that were solved, `inaccurate` is what errs too much, and `passed` what goes beyond a stop
 enum class Outcome { converged, diverged, too_far, singular, locked, exhausted, flat, inaccurate, passed };
 
-// Times that the set of stops may change in a solve, and a few more for every stop; after so many one at a time, the
-// first of them. That cannot go round in circles, as many changes at once may where stops are redundant.
-constexpr int most_changes = 100, joint_changes = 30, changes_of_each = 4;
+// Times that the set of stops may change in a solve, and a few more for every stop.
+constexpr int most_changes = 100, changes_of_each = 4;
 
 constexpr int most_points = 12;
 
@@ -205,13 +204,13 @@ struct Newton {
     int changes = 0;     // of the set of stops
     iterations = 0;
     if (!solver.evaluate()) return Outcome::too_far;
-    while (iterations < iteration_limit) {
+    while (iterations < iteration_limit + changes) {
       ++iterations;
       swap(solver.dz, last_dz);
       const bool fine = look(again);
       size = fine ? measure(dt) : 1e300;
       if (!(size < 1e300)) size = 1e300;
-      if (trace) trace[(traced = iterations) - 1] = size;
+      if (trace && iterations <= iteration_limit) trace[(traced = iterations) - 1] = size;
       if (iterations == 1) history->miss = size * std::fabs(dt);
       const double floor = rounding() / std::fabs(dt);
 
@@ -243,7 +242,7 @@ struct Newton {
         continue;
       }
       // another set is another problem: what was seen of the last one says nothing
-      if (stops->count() > 0 && stops->settle(changes >= joint_changes)) {
+      if (stops->count() > 0 && stops->settle(changes == 0)) {
         if (++changes > most_changes + changes_of_each * stops->count()) return Outcome::diverged;
         last = 1e300;
         fresh = false;

@@ -19,6 +19,7 @@
 #include "physics/rows/constraint.hpp"
 #include "physics/stop.hpp"
 #include "solve/freedoms.hpp"
+#include "solve/pivoting.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -35,14 +36,13 @@ struct Stops {
   bool struck = false;  // some gave back their speed, or lost it, when velocities last arrived
   int near_count = 0, freedom_count = 0;
   double room = 0, travel = 0;  // of those that are far
-  double pace = 0;              // travel of the last step
-  int due = 0;                  // steps until it is found anew which are near
+  Pivoting pivoting;
+  double pace = 0, still = 0;  // travel of the last step; rates that rounding makes, where velocities arrive
+  int due = 0;                 // steps until it is found anew which are near
   const Layout& layout = solver.layout;
 
   int count() const { return layout.stop_count; }
   const LawInfo& law_of(const Stop& s) const { return layout.law[s.law]; }
-  // whether both bounds are the same: it is never let go
-  static bool is_locked(const Stop& s) { return s.upper - s.lower < 2 * stop_rounding; }
   template <class F>
   CATENA_INLINE void each_near(F&& use) {
     for (int n = 0; n < near_count; ++n) use(stop[near[n]]);
@@ -186,7 +186,7 @@ struct Stops {
       s.takes = (s.at != 0 && !s.left) || (catches && (s.touched || catches_all));
       if (catches_all) s.left = false;
       if (!s.takes) s.held = 0, s.push = 0;
-      if (s.takes && is_locked(s)) s.held = s.at != 0 ? s.at : 1;
+      if (s.takes && s.is_locked()) s.held = s.at != 0 ? s.at : 1;
     });
     arm();
   }
@@ -214,7 +214,7 @@ struct Stops {
       if (s.at == 0) return;
       if (!again) s.spent = s.bounces > 0;
       s.approach = rate_of(s);
-      const bool hits = s.at * s.approach > (again ? free_to_leave : least_speed);
+      const bool hits = s.at * s.approach > larger(again ? free_to_leave : least_speed, still);
       if (gives_back(s) && !last) {
         s.takes = hits;
         s.held = hits ? s.at : 0;
@@ -224,7 +224,7 @@ struct Stops {
         return;
       }
       // what moves away would be held back by what it was hit for, and gain energy
-      const bool anew = hits && (last || !s.takes), part = last || -s.at * s.approach <= free_to_leave;
+      const bool anew = hits && (last || !s.takes), part = last || -s.at * s.approach <= larger(free_to_leave, still);
       any |= anew;
       s.bounces += anew;
       s.held = anew ? s.at : part ? s.held : 0;
@@ -235,7 +235,7 @@ struct Stops {
     if (any) arm();
     return any;
   }
-  bool gives_back(const Stop& s) const { return law_of(s).restitution > 0 && !s.spent && !is_locked(s); }
+  bool gives_back(const Stop& s) const { return law_of(s).restitution > 0 && !s.spent && !s.is_locked(); }
   // impacts that one may bring about
   int most_impacts() {
     int touching = 0;
@@ -246,7 +246,7 @@ struct Stops {
   void leave() {
     each_near([&](Stop& s) {
       if (s.at == 0) return;
-      s.left = -s.at * rate_of(s) > free_to_leave;
+      s.left = -s.at * rate_of(s) > larger(free_to_leave, still);
       if (s.left) s.held = 0;
       s.rate = 0;
     });
@@ -274,7 +274,7 @@ struct Stops {
     bool may = false;
     for (int n = 0; n < near_count; ++n) {
       const Stop& s = stop[near[n]];
-      if (s.held == 0 || is_locked(s)) continue;
+      if (s.held == 0 || s.is_locked()) continue;
       may |= s.since == 0 || s.press - 2 * larger(s.press_before - s.press, 0.0) * time / s.since <= 0;
     }
     return may;
@@ -283,7 +283,7 @@ struct Stops {
   double least_press(double Stop::* press) {
     double least = 1e300;
     each_near([&](const Stop& s) {
-      if (s.held != 0 && !is_locked(s) && s.*press < least) least = s.*press;
+      if (s.held != 0 && !s.is_locked() && s.*press < least) least = s.*press;
     });
     return least;
   }
@@ -294,7 +294,7 @@ struct Stops {
   // those that press with no more than that are open from here on
   void let_go(double most, double Stop::* press) {
     each_near([&](Stop& s) {
-      if (s.held == 0 || is_locked(s) || s.*press > most) return;
+      if (s.held == 0 || s.is_locked() || s.*press > most) return;
       s.left = true;
       s.held = 0;
     });
@@ -359,36 +359,32 @@ struct Stops {
   double push_of(const Stop& s) const {
     return s.axis < 0 && solver.clock.resting ? solver.row_multiplier(s.law, solver.dz) : solver.multiplier_of(s.law);
   }
-  // One that has been let go must be passed by more, or rounding, which is as large as bodies are fast, would have it
-  // held and let go in turn.
-  static double must_pass(const Stop& s, double least, double most) {
-    for (int k = 0; k < s.released && least < most; ++k) least *= 10;
-    return least;
+  // where it is to be held, after an increment
+  int wants(Stop& s) {
+    if (!s.takes) return s.held;
+    const double rounding = solver.clock.resting ? still : 0;
+    if (s.held) {
+      s.push = push_of(s);
+      return s.held * s.push > larger(1e-14, rounding) * resistance(s) && !s.is_locked() ? 0 : s.held;
+    }
+    if (solver.clock.resting) {
+      s.excess = s.at * rate_of(s);
+      return s.excess > larger(s.must_pass(least_speed, 1e-9), rounding) ? s.at : 0;
+    }
+    const double phi = at_end(s);
+    s.excess = -s.gap(phi);
+    return s.excess > s.must_pass(least_passing, stop_rounding) ? (phi < s.lower ? -1 : 1) : 0;
   }
-  // after an increment: true if others are held than before, or one of them is
-  bool settle(bool one) {
+  // after an increment, the first one for a problem or a later one: true if others are held than before
+  bool settle(bool first) {
     if (fixed) return false;
-    bool changed = false;
-    each_near([&](Stop& s) {
-      if (!s.takes || (one && changed)) return;
-      if (s.held) {
-        s.push = push_of(s);
-        if (!(s.held * s.push > 0) || is_locked(s) || !(s.held * s.push > 1e-14 * resistance(s))) return;
-        s.held = 0;
-        s.push = 0;
-        ++s.released;
-      } else if (solver.clock.resting) {
-        if (!(s.at * rate_of(s) > must_pass(s, least_speed, 1e-9))) return;
-        s.held = s.at;
-      } else {
-        const double phi = at_end(s), more = must_pass(s, least_passing, stop_rounding);
-        if (phi >= s.lower - more && phi <= s.upper + more) return;
-        s.held = phi < s.lower ? -1 : 1;
-      }
-      changed = true;
-    });
-    if (changed) arm();
-    return changed;
+    if (first) pivoting.begin(count());
+    int wrong = 0;
+    each_near([&](Stop& s) { wrong += (s.wanted = wants(s)) != s.held; });
+    if (wrong == 0) return false;
+    pivoting.change(wrong, [&](auto&& use) { each_near(use); });
+    arm();
+    return true;
   }
   // of its measure, after a projection
   double rate_of(const Stop& s) const {

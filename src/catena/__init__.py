@@ -4,7 +4,7 @@ It grew out of J. Brüdigam and Z. Manchester, "Linear-Time Variational Integrat
 Foundations of Robotics XIV (WAFR 2020), Springer 2021; order 1 with the solver "ldu" is the algorithm printed there.
 """
 
-from . import scenes
+from . import plot, scenes
 from ._util.calls import explain_calls as _explain_calls
 from ._util.provenance import RunInfo
 from ._util.status import CatenaError, CatenaWarning, SimulationError, Status
@@ -61,7 +61,6 @@ from .sweep.folder import SweepError
 from .sweep.opening import open_sweep
 from .sweep.samples import sample
 from .sweep.sweep import Sweep, SweepSummary
-from .view import plot
 
 __all__ = [
     "AccuracyWarning",

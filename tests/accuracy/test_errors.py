@@ -396,3 +396,18 @@ def test_inaccurate_steps_raise_where_failures_do_not() -> None:
     with pytest.raises(ct.SimulationError) as raised:
         simulator.run(5.0)
     assert raised.value.status.reason == "inaccurate"
+
+
+def test_a_plain_step_counts_the_one_before_as_well() -> None:
+    """Of a push that lasts one step, the motion changes twice, and three steps err: alone and in lanes."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("ball", ct.sphere(0.1, mass=1.0))
+    m.add_body("other", ct.sphere(0.1, mass=1.0), position=(1, 0, 0))
+    push = np.zeros((12, 3))
+    push[5, 0] = 3.0
+    simulate = Simulator(m, 0.01, solver="articulated")
+    batch = simulate.run_batch(states=8, steps=12, loads={"ball": push})
+    assert not batch.warnings  # they ran in lanes
+    for error in (simulate.run(steps=12, loads={"ball": push}).error, *batch.error):
+        assert np.flatnonzero(error).tolist() == [5, 6, 7]
+        assert error[5:8] == pytest.approx(error[6], rel=1e-12)

@@ -23,6 +23,13 @@ def arm() -> ct.Mechanism:
     return m
 
 
+def low() -> ct.Simulator:
+    m = ct.Mechanism()
+    m.add_body("foot", ct.sphere(0.1, mass=1.0))
+    m.add_contact("foot", radius=0.1, name="foot")
+    return ct.Simulator(m, 0.01)
+
+
 @pytest.fixture(scope="module")
 def made() -> SimpleNamespace:
     """What the mistakes are made with; none of them changes it."""
@@ -169,6 +176,124 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "batch.step(0.01)": (lambda w: w.batch.step(0.01), TypeError, ("number of steps", "simulator.dt")),
     "scenes.pendulum(links=)": (lambda w: ct.scenes.pendulum(links=2), TypeError, ("'links'", "pendulum(n=1")),
     "plot.energy()": (lambda w: ct.plot.energy(), TypeError, ("energy needs 'run'",)),
+    # ---- dynamics and poses that are looked for
+    "Dynamics(simulator)": (lambda w: ct.Dynamics(w.sim), TypeError, ("needs a Mechanism", "Simulator(")),
+    "Dynamics(m, state)": (lambda w: ct.Dynamics(w.m, w.state), TypeError, ("coordinates must be a list of names",)),
+    "Dynamics(m, name)": (lambda w: ct.Dynamics(w.m, "hinge.angle"), TypeError, ("list of names", "'hinge.angle'")),
+    "Dynamics(m, [nobody])": (
+        lambda w: ct.Dynamics(ct.scenes.four_bar(), ["x"]),
+        ValueError,
+        ("no coordinate 'x'", "'joint1.angle'"),
+    ),
+    "d.mass": (lambda w: ct.Dynamics(w.m).mass, AttributeError, ("'mass'", "mass_matrix(state)")),
+    "d.rnea": (lambda w: ct.Dynamics(w.m).rnea, AttributeError, ("'rnea'", "efforts(state, accelerations)")),
+    "d.forward_dynamics": (
+        lambda w: ct.Dynamics(w.m).forward_dynamics,
+        AttributeError,
+        ("forward_dynamics", "accelerations(state, efforts)"),
+    ),
+    "d.coriolis": (lambda w: ct.Dynamics(w.m).coriolis, AttributeError, ("coriolis", "bias(state)")),
+    "d.linearise": (lambda w: ct.Dynamics(w.m).linearise, AttributeError, ("did you mean 'linearize'?",)),
+    "d.mass_matrix()": (lambda w: ct.Dynamics(w.m).mass_matrix(), TypeError, ("mass_matrix needs 'x'",)),
+    "mass matrix at rates only": (
+        lambda w: ct.Dynamics(w.m).mass_matrix([0.1]),
+        TypeError,
+        ("a State", "pair of arrays (coordinates, rates)", "got list"),
+    ),
+    "jacobian of nobody": (
+        lambda w: ct.Dynamics(w.m).jacobian(w.state, "am"),
+        ValueError,
+        ("no frame called 'am'", "did you mean 'arm'?"),
+    ),
+    "jacobian(point=)": (
+        lambda w: ct.Dynamics(w.m).jacobian(w.state, "arm", point=(0, 0, 1)),
+        TypeError,
+        ("'point'", "called 'at'"),
+    ),
+    "m.jacobian": (lambda w: w.m.jacobian("arm"), AttributeError, ("jacobian", "Dynamics(mechanism).jacobian(")),
+    "m.modes": (lambda w: w.m.modes(), AttributeError, ("modes", "Dynamics(mechanism).modes(state)")),
+    "m.inverse_kinematics": (lambda w: w.m.inverse_kinematics(), AttributeError, ("mechanism.reach(",)),
+    "reach(point)": (lambda w: w.m.reach((0, 0, 1)), ValueError, ("mapping from frames or bodies", "(0, 0, 1)")),
+    "reach a joint": (lambda w: w.m.reach({"hinge": (0, 0, 1)}), ValueError, ("'hinge' is a joint, not a frame",)),
+    "reach a matrix": (
+        lambda w: w.m.reach({"arm": np.eye(4)}),
+        ValueError,
+        ("'arm' must be a point (3,)", "quaternions", "(4, 4)"),
+    ),
+    "reach too far": (
+        lambda w: w.m.reach({"arm": (0, 0, 9)}, restarts=1),
+        ct.ReachError,
+        ("out of reach", "'arm' by", "nearest=True"),
+    ),
+    "reach(limits=3)": (lambda w: w.m.reach({"arm": (0, 0, 1)}, limits=3), ValueError, ("limits", "mapping", "got 3")),
+    "equilibrium(hold=name)": (lambda w: w.m.equilibrium(hold="hinge"), ValueError, ("list of names", "['hinge']")),
+    # ---- limits and contacts
+    "m.add_ground": (lambda w: w.m.add_ground(), AttributeError, ("add_ground", "mechanism.add_contact(body)")),
+    "ct.Contact": (lambda w: ct.Contact("arm", "world"), TypeError, ("Contact needs", "mechanism.add_contact(body)")),
+    "a contact of nobody": (lambda w: arm().add_contact("am"), ValueError, ("'am'", "did you mean 'arm'?")),
+    "a contact of the world": (lambda w: arm().add_contact("world", "arm"), ValueError, ("of the world", "swap them")),
+    "normal='z'": (lambda w: arm().add_contact("arm", normal="z"), ValueError, ("'arm'", "normal", "'z'")),
+    "restitution=2": (lambda w: arm().add_contact("arm", restitution=2), ValueError, ("restitution", "0 and 1", "2")),
+    "run.contact_forces": (lambda w: w.run.contact_forces(), AttributeError, ("run.contact('name').force",)),
+    "a start in the floor": (
+        lambda w: low().run(steps=1),
+        ct.SimulationError,
+        ("'foot'", "inside its plane", "along the normal"),
+    ),
+    "limits=(0, 1)": (lambda w: setattr(arm().joints["hinge"], "limits", (0, 1)), ValueError, ("Limits(...)", "hinge")),
+    "Limits(1, 0)": (lambda w: ct.Limits(1, 0), ValueError, ("lower 1 is above upper 0",)),
+    "m.set_limits": (lambda w: w.m.set_limits("hinge", 0, 1), AttributeError, ("joints['name'].limits = Limits(",)),
+    "live.set_limits({})": (lambda w: w.live.set_limits({"hinge": (0, 1)}), ValueError, ("one joint", "upper=0.0")),
+    "Simulator(limits=False)": (lambda w: ct.Simulator(w.m, limits=False), ValueError, ("'enforce', 'ignore'",)),
+    "stops without limits": (lambda w: w.run.joint("hinge").stop, AttributeError, ("no hard limits", "Limits(lower")),
+    "AtLimit without limits": (
+        lambda w: w.sim.run(steps=1, events=[ct.AtLimit("hinge")]),
+        ValueError,
+        ("'hinge' has no limits", "joint.limits"),
+    ),
+    "events=event": (
+        lambda w: w.sim.run(steps=1, events=ct.Event(lambda s: 1.0)),
+        ValueError,
+        ("events must be a list",),
+    ),
+    "limits of members as a pair": (
+        lambda w: w.sim.run_batch(1.0, states=2, limits={"hinge": (0, 1)}),
+        ValueError,
+        ("'hinge'", "mapping such as {'upper'"),
+    ),
+    # ---- sweeps
+    "Sweep(simulator)": (lambda w: ct.Sweep(w.sim), TypeError, ("Sweep needs 'keep'", "function of a Batch")),
+    "Sweep(duration)": (lambda w: ct.Sweep(w.sim, 1.0, keep=len), TypeError, ("1 argument by position, got 2",)),
+    "a sample of one number": (lambda w: ct.sample({"a": 1.0}, 5), ValueError, ("'a'", "(lower, upper)")),
+    "sample(method='lhs')": (lambda w: ct.sample({"a": (0, 1)}, 5, "lhs"), ValueError, ("'latin_hypercube'", "'lhs'")),
+    "no sweep there": (lambda w: ct.open_sweep("nowhere"), ValueError, ("nowhere", "not the folder of a sweep")),
+    "run_batch(n)": (lambda w: w.sim.run_batch(10), ValueError, ("states", "coordinates=")),
+    "keep='position'": (
+        lambda w: w.sim.run_batch(steps=1, states=2, keep="position"),
+        ValueError,
+        ("keep must be a function of a Batch",),
+    ),
+    # ---- one thing in place of another
+    "plot.energy(m)": (lambda w: ct.plot.energy(w.m), AttributeError, ("kinetic_energy", "of a state or a run")),
+    "plot.trajectory": (lambda w: ct.plot.trajectory, AttributeError, ("'catena.plot' has no attribute 'trajectory'",)),
+    "scenes.fourbar": (lambda w: ct.scenes.fourbar, AttributeError, ("did you mean 'four_bar'?",)),
+    "joint.angle": (lambda w: w.m.joints["hinge"].angle, AttributeError, ("angle", "state.joint('name')")),
+    "state.set": (lambda w: w.state.set("hinge", 1), AttributeError, ("state.joint('name').angle = 0.3",)),
+    "body.pose": (lambda w: w.m.bodies["arm"].pose, AttributeError, ("`position` and `orientation`",)),
+    "batch[5]": (lambda w: w.sim.run_batch(steps=1, states=2)[5], IndexError, ("no member 5", "from 0 to 1")),
+    "batch.q": (lambda w: w.sim.run_batch(steps=1, states=2).q, AttributeError, ("batch.joint('name').coordinates",)),
+    "Ball(axis=)": (lambda w: ct.Ball("world", "arm", axis=(0, 0, 1)), TypeError, ("about all axes", "Revolute")),
+    "a shape of three numbers": (
+        lambda w: arm().bodies["arm"].add_shape("box", 1, 1, 1),
+        TypeError,
+        ("one tuple", "(0.1, 0.1, 0.1)"),
+    ),
+    "a cube": (lambda w: arm().bodies["arm"].add_shape("cube", (1, 1, 1)), ValueError, ("'cube'", "no kind of shape")),
+    "an effort of text": (
+        lambda w: ct.Motor("hinge", "1"),
+        ValueError,
+        ("motor on hinge", "effort must be a number", "'1'"),
+    ),
     # ---- degrees
     "angle = 90": (
         lambda w: setattr(arm().state().joint("hinge"), "angle", 90),

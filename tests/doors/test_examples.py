@@ -25,7 +25,7 @@ NEEDS = {
     r"to_xarray|xarray|open_sweep": "xarray",
     r"parquet": "pyarrow",
     r"\bdask\b": "distributed",
-    r"ct\.sample\(": "scipy",
+    r"ct\.sample\(|from scipy": "scipy",
     r"\bgym\b|gymnasium": "gymnasium",
     r"mjcf|mujoco": "mujoco",
     r"\.show\(": "viser",

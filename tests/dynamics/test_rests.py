@@ -78,6 +78,28 @@ def test_loops_come_to_rest() -> None:
         assert np.abs(run.position - rest.position).max() < 1e-8
 
 
+def test_a_crank_hangs_at_its_dead_center() -> None:
+    """Where the slide stands still, whichever coordinate is asked for: M and K from the geometry."""
+    crank, rod, masses, width = 0.3, 0.7, (0.5, 0.8, 1.1), 0.02
+    m, y = Mechanism(), (0, 1, 0)
+    m.add_body("crank", ct.box((width, width, crank), mass=masses[0]), position=(0, 0, -crank / 2))
+    m.add_body("rod", ct.box((width, width, rod), mass=masses[1]), position=(0, 0, -crank - rod / 2))
+    m.add_body("slide", ct.box((0.1, 0.1, 0.1), mass=masses[2]), position=(0, 0, -crank - rod))
+    for a, b, z in (("world", "crank", 0.0), ("crank", "rod", -crank), ("rod", "slide", -crank - rod)):
+        m.add_joint(ct.Revolute(a, b, axis=y, at=(0, 0, z), name=f"{b} pin"))
+    m.add_joint(ct.Prismatic("world", "slide", axis=(0, 0, 1), at=(0, 0, -crank - rod), name="bore"))
+    for angle in (1.2, 2.9, 0.0):
+        rest = m.equilibrium(m.assemble(coordinates={"crank pin": angle}))
+        assert rest.position == pytest.approx(m.state().position, abs=1e-9)
+        inertia = (masses[0] + masses[1]) * crank**2 / 4
+        inertia += (masses[0] * (crank**2 + width**2) + masses[1] * (rod**2 + width**2) * (crank / rod) ** 2) / 12
+        stiffness = masses[0] / 2 + masses[1] * (1 + crank / rod / 2) + masses[2] * (1 + crank / rod)
+        own = np.sqrt(9.81 * crank * stiffness / inertia)
+        modes = ct.Dynamics(m).modes(rest)
+        assert 2 * np.pi * modes.frequencies == pytest.approx([own], rel=1e-8)
+        assert modes.shapes[0][list(modes.names).index("bore.displacement")] == pytest.approx(0, abs=1e-8)
+
+
 def test_a_pose_upright_is_at_rest_but_not_stable() -> None:
     m = scenes.pendulum(1, "revolute", angle=np.pi)
     with pytest.warns(ct.EquilibriumWarning, match="not stable"):
@@ -200,3 +222,28 @@ def test_linear_models_are_taken_by_toolboxes() -> None:
     model = ct.Dynamics(m).linearize(m.state())
     system = signal.StateSpace(*model.matrices)
     assert np.asarray(system.A) == pytest.approx(model.A)
+    # held over a step of the simulator, what it predicts of a small push is what a step does
+    discrete = system.to_discrete(1e-3)
+    assert np.abs(np.linalg.eigvals(discrete.A)) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_python_control_takes_linear_models() -> None:
+    """With names of states, inputs and outputs; its poles are those of A, its regulator holds the pole upright."""
+    control = pytest.importorskip("control")
+    m = scenes.cart_pole()
+    m.add_force(ct.Motor("rail", 0.0, name="push"))
+    model = ct.Dynamics(m).linearize(m.state())
+    # which takes no dots in names
+    states = [name.replace(".", " ") for name in model.states]
+    system = control.ss(*model.matrices, states=states, inputs=list(model.inputs), outputs=states)
+    assert system.nstates == 4
+    assert np.sort(system.poles().real) == pytest.approx(np.sort(np.linalg.eigvals(model.A).real), abs=1e-9)
+    gain, _, poles = control.lqr(system, np.eye(4), np.eye(1))
+    assert (poles.real < 0).all()
+    start = m.state()
+    start.coordinates = (0.0, 0.2)
+    live = ct.Simulator(m, 0.005).start(start)
+    for _ in range(3000):
+        live.inputs[:] = -gain @ np.concatenate((live.coordinates, live.rates))
+        live.step()
+    assert np.abs(live.coordinates).max() < 1e-3

@@ -69,7 +69,7 @@ def test_files_that_are_no_batches_are_refused(tmp_path: Path) -> None:
     good = dict(np.load(tmp_path / "runs.npz"))
     for name, value, why in (
         ("position", good["position"][:, :, :1], "position must have shape"),
-        ("counts", good["counts"] + 5, "more is said to be computed"),
+        ("counts", good["counts"] + 5, "more computed steps than it contains"),
         ("velocity", np.full_like(good["velocity"], np.nan), "velocity must be finite"),
         ("status_step", good["status_step"] - 9, "status_step must be a row of whole numbers"),
         ("document", np.zeros(9), "its document is not text"),

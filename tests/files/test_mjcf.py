@@ -382,8 +382,20 @@ def test_meshes_that_are_not_there_are_left_out_unless_something_weighs_by_them(
     with pytest.warns(ct.ModelWarning, match="not read: missing file"):
         m = ct.Mechanism.from_mjcf(model(given))
     assert not m.bodies["a"].shapes
-    with pytest.raises(ValueError, match="mesh 'hull': its file is not in the folders of the model, and a body weighs"):
+    with pytest.raises(ValueError, match="mesh 'hull', by which a body weighs: its file is missing"):
         ct.Mechanism.from_mjcf(model('<geom type="mesh" mesh="hull"/><geom size="0.1"/>'))
+
+
+def test_files_beside_the_folder_of_the_model_are_read_if_the_user_says_so(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "robots").mkdir()
+    (tmp_path / "parts" / "leg.xml").write_text(
+        '<mujocoinclude><body name="leg"><joint/><geom size="0.1"/></body></mujocoinclude>'
+    )
+    path = written(tmp_path / "robots", '<worldbody><include file="../parts/leg.xml"/></worldbody>')
+    with pytest.raises(ValueError, match=r"lies outside .*; if you trust it, add packages={'parts': '.*/parts'}"):
+        ct.Mechanism.from_mjcf(path)
+    assert "leg" in ct.Mechanism.from_mjcf(path, packages={"parts": tmp_path / "parts"}).bodies
 
 
 def test_welds_hold_frames(tmp_path: Path) -> None:

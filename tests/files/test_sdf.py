@@ -207,6 +207,67 @@ def test_the_gravity_of_a_world_is_that_of_the_mechanism(tmp_path: Path) -> None
     np.testing.assert_array_equal(read(tmp_path, link("a")).gravity, (0, 0, -9.81))
 
 
+def test_a_static_model_stands_still(tmp_path: Path) -> None:
+    door = (link("frame"), link("leaf", "<pose>0.5 0 0 0 0 0</pose>"), joint("hinge", "revolute", "frame", "leaf"))
+    with pytest.warns(ct.ModelWarning, match=r"a static model, welded to the world \(m\)"):
+        m = read(tmp_path, "<pose>0 0 2 0 0 0</pose><static>true</static>", *door)
+    run = ct.Simulator(m, dt=0.01).run(steps=20)
+    np.testing.assert_allclose(run[-1].position, m.state().position, atol=1e-14)
+    assert (m.report().freedom, read(tmp_path, "<static>false</static>", *door).report().freedom) == (0, 7)
+
+
+def test_the_model_that_moves_is_read(tmp_path: Path) -> None:
+    def world(*names: str, moving: str) -> Path:
+        models = [
+            f'<model name="{name}">{link(name)}{"" if name == moving else "<static>1</static>"}</model>'
+            for name in names
+        ]
+        path = tmp_path / "world.sdf"
+        path.write_text(f'<sdf version="1.9"><world name="w">{"".join(models)}</world></sdf>')
+        return path
+
+    with pytest.warns(ct.ModelWarning, match=r"not read: model 2 times \(ground, table\)"):
+        m = ct.Mechanism.from_sdf(world("ground", "robot", "table", moving="robot"))
+    assert list(m.bodies) == ["robot"]
+    with pytest.raises(
+        ValueError, match=r"has 2 models \('ground', 'table'\), and one is read: say which.* model=name"
+    ):
+        ct.Mechanism.from_sdf(world("ground", "table", moving=""))
+    with pytest.warns(ct.ModelWarning):
+        assert list(ct.Mechanism.from_sdf(tmp_path / "world.sdf", model="table").bodies) == ["table"]
+    with pytest.raises(ValueError, match="none or several are called 'chair'"):
+        ct.Mechanism.from_sdf(tmp_path / "world.sdf", model="chair")
+    (tmp_path / "world.sdf").write_text('<sdf version="1.9"><world name="w"><include/></world></sdf>')
+    with pytest.raises(ValueError, match="has no model; those that it includes are not read"):
+        ct.Mechanism.from_sdf(tmp_path / "world.sdf")
+
+
+def test_models_within_models_are_parts_of_them(tmp_path: Path) -> None:
+    hook = '<frame name="hook"><pose>1 0 0 0 0 0</pose></frame>'
+    wheel = '<pose relative_to="hook">0 0 -0.5 0 0 0</pose>'
+    axle = joint("axle", "revolute", "bed", "wheel", "<axis><xyz expressed_in='hook'>0 1 0</xyz></axis>")
+    trailer = f'<model name="trailer"><pose>-3 0 0 0 0 1</pose>{link("bed")}{hook}{link("wheel", wheel)}{axle}</model>'
+    hitch = joint("hitch", "ball", "cab", "trailer::bed", "<pose relative_to='trailer::hook'/>")
+    m = read(tmp_path, link("cab"), trailer, hitch)
+    flat = read(
+        tmp_path,
+        link("cab"),
+        '<frame name="trailer" attached_to="bed"><pose relative_to="__model__">-3 0 0 0 0 1</pose></frame>',
+        link("bed", '<pose relative_to="trailer"/>'),
+        '<frame name="hook" attached_to="trailer"><pose>1 0 0 0 0 0</pose></frame>',
+        link("wheel", wheel),
+        axle,
+        hitch.replace("trailer::", ""),
+    )
+    assert list(m.bodies) == ["cab", "trailer::bed", "trailer::wheel"]
+    assert list(m.joints) == ["hitch", "trailer::axle"]
+    assert "trailer" in m.frames
+    for here, there in (("trailer::wheel", "wheel"), ("trailer::hook", "hook"), ("trailer", "trailer")):
+        for a, b in zip(m.state().frame(here), flat.state().frame(there), strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-15)
+    np.testing.assert_allclose(m.joints["trailer::axle"].frame_a, flat.joints["axle"].frame_a, atol=1e-15)
+
+
 def test_a_link_called_world_is_the_world(tmp_path: Path) -> None:
     shape = (
         "<visual name='floor'><pose>0 0 -1 0 0 0</pose><geometry><box><size>3 3 0.1</size></box></geometry></visual>"
@@ -224,11 +285,11 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
         read(
             tmp_path,
             *four_bar(),
-            "<plugin name='p' filename='libp.so'/><include/><static>0</static>",
+            "<plugin name='p' filename='libp.so'/><include/>",
             link("e", "", INERTIAL + "<sensor/><visual name='v'><geometry><plane/></geometry></visual>"),
         )
     assert len(said) == 1
-    for part in ("model/plugin", "model/include", "model/static", "link/sensor (e)", "geometry plane (e)"):
+    for part in ("model/plugin", "model/include", "link/sensor (e)", "geometry plane (e)"):
         assert part in str(said[0].message)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable
@@ -214,3 +215,8 @@ def test_modules_show_their_public_names_alone(module: ModuleType) -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     pages = "\n".join(page.read_text() for page in (Path(__file__).parents[2] / "docs/api").glob("*.md"))
     assert [name for name in ct.__all__ if not re.search(rf"\bcatena\.{name}\b", pages)] == []
+
+
+def test_documented_modules_can_be_imported_by_name() -> None:
+    for name in ("plot", "scenes"):
+        assert importlib.import_module(f"catena.{name}") is getattr(catena, name)

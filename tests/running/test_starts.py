@@ -78,6 +78,21 @@ def test_wrong_arrays_are_explained() -> None:
         simulate.run_batch(states=2, steps=1, rates=np.full(6, 1e9))
 
 
+def test_rates_follow_where_coordinates_do() -> None:
+    m = crank_rocker()
+    simulate = Simulator(m, 0.002)
+    coordinates, rates = np.full((3, 4), np.nan), np.full((3, 4), np.nan)
+    coordinates[:, 0], rates[:, 0] = (0.1, 0.5, 2.0), (1.0, -2.0, 0.3)
+    found = simulate.run_batch(steps=1, coordinates=coordinates, rates=rates)
+    np.testing.assert_allclose(found.rates[:, 0, 0], rates[:, 0], rtol=1e-12)
+    same = simulate.run_batch(steps=1, coordinates=coordinates, rates=np.where(np.isnan(rates), 0.0, rates))
+    np.testing.assert_array_equal(found.rates, same.rates)
+    with pytest.raises(
+        ValueError, match=r"rates must be finite where coordinates are given, but that of 'joint1.angle'"
+    ):
+        simulate.run_batch(steps=1, coordinates=coordinates, rates=np.full((3, 4), np.nan))
+
+
 def crank_rocker() -> Mechanism:
     return scenes.four_bar((0.4, 1.0, 0.9), ground=1.0, angle=3.3)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,19 @@ import numpy as np
 import pytest
 
 import studies
-from catena import CatenaWarning, Mechanism, Simulator, Sweep, SweepError, open_sweep, sample, scenes
+from catena import (
+    Batch,
+    CatenaWarning,
+    Mechanism,
+    Revolute,
+    Simulator,
+    Sweep,
+    SweepError,
+    open_sweep,
+    rod,
+    sample,
+    scenes,
+)
 from catena.sweep import chunk as chunk_module
 from catena.sweep import planning
 from catena.sweep.fingerprint import fingerprint
@@ -104,6 +117,7 @@ def test_samples_fill_their_ranges(method: Any) -> None:
         assert tenths.sum() == 100
         # even sequences differ from ten by less than random numbers do, whose deviation is three
         assert method == "monte_carlo" or np.abs(tenths - 10).max() <= {"latin_hypercube": 0}.get(method, 3)
+    assert abs(np.corrcoef(table["a"], table["b"])[0, 1]) < 0.3  # three deviations of what independent ones have
 
 
 # ---- folders
@@ -124,6 +138,19 @@ def test_a_line_that_was_never_written_is_written_by_who_finds_the_chunk(tmp_pat
     study().run(folder, Twice())
     assert len(manifest(folder)) == 1
     assert len(chunk_bytes(folder)) == -(-MEMBERS // CHUNK)
+
+
+@pytest.mark.parametrize("retry", [None, "failed"])
+def test_a_line_that_was_lost_is_written_by_the_next_run(retry: Any, done: Path, tmp_path: Path) -> None:
+    """As where a process was killed between the file of a chunk and its line."""
+    folder = tmp_path / "lost"
+    shutil.copytree(done, folder)
+    lines = (folder / "manifest.jsonl").read_text().splitlines(keepends=True)
+    (folder / "manifest.jsonl").write_text("".join(lines[:2] + lines[3:]))
+    summary = study().run(folder, workers=1, retry=retry)
+    assert (summary.missing, summary.failed) == (0, 0)
+    assert sorted(line["chunk"] for line in manifest(folder)) == list(range(5))
+    assert chunk_bytes(folder) == chunk_bytes(done)
 
 
 def test_the_manifest_has_a_line_per_chunk(done: Path) -> None:
@@ -164,7 +191,7 @@ OTHERS: dict[str, tuple[Callable[[], Sweep], str]] = {
     "seed": (lambda: study(seed=4), "parameters"),
     "members": (lambda: study(members=901), r"members \(900 there, 901 here\)"),
     "chunk": (lambda: study(chunk=100), "chunk"),
-    "steps": (lambda: study(steps=41), "settings"),
+    "steps": (lambda: study(steps=41), r"steps \(40 there, 41 here\)"),
     "keep": (lambda: study(keep=changed_keep), "keep"),
     "setup": (lambda: study(setup=studies.without("masses")), "setup"),
     "table": (lambda: study(table=study().numbers(0, MEMBERS)), "parameters"),
@@ -362,6 +389,45 @@ def test_mechanisms_may_differ_in_structure(tmp_path: Path) -> None:
         np.testing.assert_array_equal(sweep.member(member).position[-1, -1], position)
 
 
+def askew() -> Mechanism:
+    """A parallelogram with a tilted axis: where members start has a say in which rows are redundant."""
+    corners = [(0.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, -1.0), (0.0, 1.0, 0.0)]
+    names = ["world", "left", "coupler", "right", "world"]
+    m = Mechanism()
+    for name, start, end in zip(names[1:], corners, corners[1:], strict=False):
+        m.add_body(name, rod(start, end, mass=1.0))
+    for k, at in enumerate(corners):
+        m.add_joint(Revolute(names[k], names[k + 1], axis=(1, 1e-3 * (k == 3), 0), at=at, name=f"hinge{k}"))
+    return m
+
+
+def hinge(batch: Batch) -> dict[str, Any]:
+    return {"angle": batch.joint("hinge0").coordinates[:, -1, 0]}
+
+
+@pytest.mark.filterwarnings("ignore::catena.LoopWarning")
+def test_starts_select_rows_of_loops_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a batch all members select them together, so that a chunk's others would matter."""
+    simulator = Simulator(askew(), 0.005, on_inaccurate="ignore")
+    assert simulator.plan.rows_depend_on_poses
+    angles = np.full((6, 4), np.nan)
+    angles[:, 0] = np.linspace(-0.5, 0.5, 6)
+    sizes: list[int] = []
+    run = Simulator.run_batch
+
+    def counted(self: Simulator, *args: Any, **named: Any) -> Any:
+        batch = run(self, *args, **named)
+        sizes.append(len(batch))
+        return batch
+
+    monkeypatch.setattr(Simulator, "run_batch", counted)
+    sweep = Sweep(simulator, table={"coordinates": angles}, setup=dict, keep=hinge, steps=10, record_every=10)
+    assert sweep.run(tmp_path / "a", workers=1).failed == 0
+    assert set(sizes) == {1}
+    for member in range(6):
+        assert column(tmp_path / "a", "angle")[member] == sweep.member(member).joint("hinge0").angle[-1]
+
+
 # ---- where chunks are computed
 
 
@@ -535,6 +601,7 @@ def test_a_sweep_killed_twice_goes_on_with_another_engine(long_done: Path, tmp_p
     with ThreadPoolExecutor(2) as executor:
         long_study().run(folder, executor)
     assert chunk_bytes(folder) == chunk_bytes(long_done)
+    assert sorted({line["chunk"] for line in manifest(folder)}) == list(range(45))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")

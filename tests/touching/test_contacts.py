@@ -398,6 +398,15 @@ def test_what_is_told_of_a_contact() -> None:
     assert repr(contact) == "Contact('pair', 'ball' on 'block', radius=0.1, restitution=0.7)"
 
 
+def test_the_point_of_a_ball_is_the_one_nearest_to_the_plane() -> None:
+    m = described()
+    state = m.state()
+    seen = state.contact("pair")
+    from_plane = (seen.point - state.body("block").point(m.contacts["pair"].point)) @ seen.normal
+    np.testing.assert_allclose(from_plane, seen.gap, atol=1e-15)
+    np.testing.assert_allclose(np.linalg.norm(seen.point - state.body("ball").position), 0.1, atol=1e-15)
+
+
 def test_contacts_survive_copies_and_files(tmp_path) -> None:
     m = described()
     m.save(tmp_path / "m.json")

@@ -113,7 +113,7 @@ struct Loops {
   void find_gap(const Clock& clock, double span, double& widest, int& whose, LoopMismatch& mismatch) {
     widest = 0;
     mismatch = {};
-    note_inactive(layout, body, clock, mismatch);
+    if (layout.inactive_count > 0) note_inactive(layout, body, clock, mismatch);
     for (int k = 0; k < layout.loop_count; ++k) {
       const ConstraintInfo& c = constraint(k);
       if (holds_multiplier({layout, c, body, clock})) continue;

@@ -233,10 +233,12 @@ struct Articulated {
   }
   // for the step to be solved
   void find_lines() {
+    if (layout.axis_law_count == 0) return;
+    // a copy, which need not be read again after every line
+    const Clock at_node = clock;
     for (int at = 0; at < layout.axis_law_count; ++at) {
       const int l = layout.axis_law[at];
-      if (!line[at].absent)
-        line[at] = law_line(layout.law[l], measured[l], stage_of(layout.law[l], clock), momentum[l]);
+      if (!line[at].absent) draw(line[at], layout.law[l], measured[l], stage_of(layout.law[l], at_node), momentum[l]);
     }
   }
   // of a law on a freedom if that moves by so much, and its derivative
@@ -386,6 +388,8 @@ struct Articulated {
   // (solve/tree/root_to_leaf.hpp), by rotary dampers or without them
   template <int branch, bool loops, bool on, bool acted>
   void substitute_segment(const Segment& run);
+  template <int manner, bool loops>
+  void settle_stops(const Segment& run);
 
   //---- between steps ----
 

@@ -44,8 +44,11 @@ inline bool Articulated<T>::eliminate(const Segment& s) {
         fine &= pivot > T(0);
         if constexpr (acted)
           if (holds && stopped[x + k - axis].held) {
-            hold_axis(m, l, static_cast<int>(x + k - axis), pivot, z[s.variable + (i - s.first) * manner + k],
+            // a copy, so that others can keep theirs in registers
+            Articulation<T> own = m;
+            hold_axis(own, l, static_cast<int>(x + k - axis), pivot, z[s.variable + (i - s.first) * manner + k],
                       k == 0 && !root);
+            m = own;
             continue;
           }
         if (k > 0)

@@ -41,7 +41,6 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
   if (run.parent >= 0) dx = body[run.parent].dx, phi = body[run.parent].phi;
   follow(run, w, d);
   Axis<T>* x = axis + run.slot;
-  const bool stops = manner < swivel_manner && holds && run.acted;
   const Swivel<T>* turned = swivel + run.slot;
   [[maybe_unused]] const Torsion<T>* twisted = torsion + run.slot;
   Vec3<T> sum = moved;
@@ -59,7 +58,6 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
       for (int k = 0; k < manner; ++k) {
         T y = x[k].motion(dx, phi);
         if (passes) y -= pull(k);
-        if (stops && stopped[x + k - axis].held) stopped[x + k - axis].settle(dx, phi, y);
         ds[k] = x[k].gain * y;
         dx = (k == 0 ? carried : dx) + y * x[k].slide3;
         phi += y * x[k].turn3;
@@ -98,6 +96,28 @@ inline void Articulated<T>::substitute_segment(const Segment& run) {
   }
   moved = sum;
   in_range &= fine;
+  if constexpr (manner > 0 && manner < swivel_manner)
+    if (holds && run.acted) settle_stops<manner, loops>(run);
+}
+
+// What stops exert, known once the increments are; apart from these, as it is rare.
+template <class T>
+template <int manner, bool loops>
+[[gnu::noinline]] void Articulated<T>::settle_stops(const Segment& run) {
+  const T *lambda = dz + layout.variable_count, *ds = dz + run.variable;
+  for (int i = run.first, n = run.slot; i < run.end; ++i) {
+    Vec3<T> dx = {T(0), T(0), T(0)}, phi = dx;
+    if (const int parent = layout.link[i].parent; parent >= 0) dx = body[parent].dx, phi = body[parent].phi;
+    const Vec3<T> carried = dx + cross(phi, link[i].r3);
+    for (int k = 0; k < manner; ++k, ++n, ++ds) {
+      const Axis<T>& x = axis[n];
+      T y = x.motion(dx, phi);
+      if (loops && loop.pass(i)) y -= loop.front(i).pull(k, lambda);
+      if (stopped[n].held) stopped[n].settle(dx, phi, y);
+      dx = (k == 0 ? carried : dx) + y * x.slide3;
+      phi += y * x.turn3;
+    }
+  }
 }
 
 }  // namespace catena::CATENA_ISA

@@ -53,7 +53,9 @@ def no_such(kind: Kind, name: object, mechanism: Mechanism, before: str = "", af
     `before` says who asked, such as "spring 'a': "; `after` where, such as " in this state".
     """
     things: dict[Kind, Mapping[str, Any]] = {each: getattr(mechanism, all_of) for each, all_of in KINDS.items()}
-    hint = did_you_mean(name, things[kind]) or _there_are(things[kind])
+    # a body is a frame
+    known = {**things["body"], **things["frame"]} if kind == "frame" else things[kind]
+    hint = did_you_mean(name, known) or there_are(things[kind])
     if isinstance(name, str):
         others: list[str] = [other for other, named in things.items() if other != kind and name in named]
         others += ["world"] if name == mechanism.world.name else []
@@ -69,7 +71,8 @@ def in_a_loop(joint: Joint) -> ValueError:
     return ValueError(f"{joint.label} is part of a loop, so it cannot be set independently; {way}")
 
 
-def _there_are(known: Iterable[str]) -> str:
+def there_are(known: Iterable[str]) -> str:
+    """The end of a sentence: the known names, if they are few."""
     names = list(known)
     return f"; there are {', '.join(map(repr, names))}" if 1 < len(names) <= 8 else ""
 

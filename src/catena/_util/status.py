@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -94,11 +95,17 @@ class SimulationError(CatenaError, RuntimeError):
         return type(self), (self.status, self.trajectory)
 
 
+# members of a batch that are done share theirs
+@lru_cache(maxsize=16)
+def _done(time: float, step: int) -> Status:
+    return Status(time=time, step=step)
+
+
 def status_of(plan: Plan, ended: _core.Ended) -> Status:
     """Return how a run ended, from the values returned by the core."""
     code, time, step = ended.code, ended.time, ended.step
     if code == _core.StatusCode.done:
-        return Status(time=time, step=step)
+        return _done(time, step)
     m = plan.mechanism
     moved = list(m.bodies)[ended.body]
     opened = [*m.joints, *m.couplings][ended.joint] if ended.joint >= 0 else ""

@@ -58,16 +58,47 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "run": _RUN,
         "simulate": _RUN,
         "plot": "catena.plot draws mechanisms; mechanism.show() opens a view",
+        **dict.fromkeys(
+            ("energy", "kinetic_energy", "potential_energy", "momentum", "drift"),
+            "that is read of a state or a run, as in mechanism.state().energy()",
+        ),
+        "modes": "Dynamics(mechanism).modes(state) finds vibration modes",
+        "mass_matrix": "Dynamics(mechanism).mass_matrix(state) finds it",
+        "jacobian": "Dynamics(mechanism).jacobian(state, name) finds it",
+        "set_limits": "set limits of a joint, as in mechanism.joints['name'].limits = Limits(lower, upper)",
         "nq": "the joint coordinates are `coordinates`, as many as len(mechanism.coordinates)",
         "nv": "the joint coordinates are `coordinates`, as many as len(mechanism.coordinates)",
     }
+    | dict.fromkeys(("ik", "inverse_kinematics"), "mechanism.reach({'hand': (1, 0, 0.5)}) moves frames to targets")
+    | dict.fromkeys(
+        ("add_ground", "add_floor", "add_plane", "add_collision"),
+        "mechanism.add_contact(body) keeps a point or ball of a body above the floor, or any plane",
+    )
     | _in_joint_space("mechanism.state()"),
-    "State": _in_joint_space("state"),
+    "Dynamics": {
+        **dict.fromkeys(("M", "mass", "inertia", "crba"), "the mass matrix is mass_matrix(state)"),
+        **dict.fromkeys(("rnea", "inverse_dynamics"), "inverse dynamics is efforts(state, accelerations)"),
+        **dict.fromkeys(("aba", "forward_dynamics"), "forward dynamics is accelerations(state, efforts)"),
+        **dict.fromkeys(("coriolis", "nle", "qfrc_bias"), "bias(state) holds gravity, Coriolis and passive forces"),
+        **dict.fromkeys(("equilibrium", "inverse_kinematics", "reach"), "that is a method of the mechanism itself"),
+    },
+    "State": {"set": "set joints by name, as in state.joint('name').angle = 0.3"} | _in_joint_space("state"),
+    **dict.fromkeys(
+        ("Revolute", "Prismatic", "Cylindrical", "Universal", "Ball", "Screw"),
+        dict.fromkeys(
+            ("angle", "displacement", "coordinates", "rate", "rates"),
+            "that is read of a state or a run, as in state.joint('name').coordinates",
+        ),
+    ),
+    "Body": dict.fromkeys(("pose", "transform"), "a pose is `position` and `orientation`"),
+    "Batch": {"plot": "the module catena.plot draws one member, as in catena.plot.energy(batch[0])"}
+    | _in_joint_space("batch"),
     "Trajectory": {
         "plot": "the module catena.plot draws runs, as in catena.plot.energy(run)",
         "animate": "run.show() plays it in a browser, run.save_html(folder) writes a page",
         "times": "the times are `time`",
         "x": "positions of bodies are `position`, (step, body, 3)",
+        "contact_forces": "read one contact, as in run.contact('name').force",
         "states": "a run is indexed by node: run[-1] is its last state",
     }
     | _in_joint_space("run"),
@@ -158,8 +189,12 @@ _CALLS: Mapping[str, Mapping[str, str]] = {
         "shape": "a solid or an Inertia, as in mechanism.add_body('arm', box((0.1, 0.1, 0.1), mass=1.0))",
     },
     "Mechanism.state": dict.fromkeys(("angle", "coordinates", "q", "position", "rates"), _SET_IN_STATE),
+    "Contact": {"restitution": "mechanism.add_contact(body) makes contacts"},
+    "Sweep": {"keep": "a function of a Batch, as in keep=lambda batch: {'end': batch.position[:, -1]}"},
     "Revolute": {"axis": _AXIS},
     "Prismatic": {"axis": _AXIS},
+    "Ball": {"axis": "a ball joint turns about all axes; a hinge is Revolute"},
+    "Body.add_shape": {"*": "the size is one tuple, as in add_shape('box', (0.1, 0.1, 0.1))"},
     "box": {"*": "the edges are one triple, as in box((0.1, 0.1, 0.1), mass=1.0)"},
     "sphere": {"*": "give mass or density by name, as in sphere(0.1, mass=1.0)"},
     "cylinder": {"*": "give mass or density by name, as in cylinder(0.1, 0.5, mass=1.0)"},

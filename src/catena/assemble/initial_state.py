@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..simulate.plan import Plan
 
 # a state whose joints are further open than this (parts of the mechanism's size, rad) is not assembled but refused
-_NEARLY_CLOSED = 1e-5
+NEARLY_CLOSED = 1e-5
 
 
 def refuse_open(plan: Plan, state: State) -> bool:
@@ -28,7 +28,7 @@ def refuse_open(plan: Plan, state: State) -> bool:
     if not wide:
         return False
     size = extent(state)
-    if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > _NEARLY_CLOSED:
+    if max(max(gap[0] / size, gap[1]) for gap in wide.values()) > NEARLY_CLOSED:
         raise AssemblyError(
             f"the initial state is not closed: {describe(plan.mechanism, wide)}; mechanism.assemble() may close it",
             wide,

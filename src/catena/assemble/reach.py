@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._util.checks import whole
+from .._util.checks import shown, whole
 from .._util.lookup import how_many, looked_up, name_of, no_such
 from .._util.rotation import Array, conjugate, finite, multiply, rotation_vector, unit_quaternion
 from .._util.status import CatenaError
@@ -126,8 +126,8 @@ class ReachTree:
         missing = set(kept).difference(*self.movers)
         if missing:
             raise ValueError(
-                f"reach: {min(missing)!r} cannot be kept: it is neither a body that floats nor a joint that carries "
-                "one, besides the other joints that are kept"
+                f"reach: {min(missing)!r} cannot be kept: keep takes floating bodies and joints of the spanning tree, "
+                "and with the other joints that are kept this one would close a loop"
             )
         return np.array([not set(names).isdisjoint(kept) for names in self.movers], dtype=np.int32)
 
@@ -259,6 +259,11 @@ def read_targets(mechanism: Mechanism, targets: Mapping[str, Target], weights: M
 def _pose(name: str, target: Target) -> tuple[Array | None, Array | None]:
     """Position (3,) or (goal, 3) and orientation (4,) or (goal, 4)."""
     position, orientation = target if isinstance(target, tuple) and len(target) == 2 else (target, None)
+    if position is not None and not _are_points(position):
+        raise ValueError(
+            f"reach: target {name!r} must be a point (3,), points (k, 3), or a tuple of these and quaternions, "
+            f"got {shown(target)}"
+        )
     if position is None and orientation is None:
         raise ValueError(f"reach: target {name!r} has neither a position nor an orientation")
     where, how = f"reach: position of {name!r}", f"reach: orientation of {name!r}"
@@ -266,6 +271,13 @@ def _pose(name: str, target: Target) -> tuple[Array | None, Array | None]:
         None if position is None else finite(position, (*np.shape(position)[:-1][:1], 3), where),
         None if orientation is None else unit_quaternion(orientation, (*np.shape(orientation)[:-1][:1], 4), how),
     )
+
+
+def _are_points(value: ArrayLike) -> bool:
+    try:
+        return np.shape(value)[-1:] == (3,) and np.ndim(value) <= 2
+    except ValueError:
+        return False
 
 
 def _weights(name: str, given: Weight, pose: tuple[Array | None, Array | None]) -> tuple[float, float]:
@@ -286,6 +298,8 @@ def _limits(
         own = {key: (one.lower, one.upper) for key, one in joint.limits.items() if key in joint.names}
         if own and joint.has_coordinates:
             found[joint.name] = own
+    if limits is not True and not isinstance(limits, Mapping):
+        raise ValueError(f"reach: limits must be True, False or a mapping such as {{'elbow': (0, 2)}}, got {limits!r}")
     for name, given in {} if limits is True else limits.items():
         joint = looked_up("joint", name, mechanism, after=", given in limits")
         if len(joint.names) != 1 or not joint.has_coordinates:
@@ -293,7 +307,8 @@ def _limits(
                 f"reach: limits are given for joints with one coordinate; {joint.label} has "
                 f"{how_many(len(joint.names), 'coordinate', 'coordinates')}: set its `limits`"
             )
-        lower, upper = (given.lower, given.upper) if isinstance(given, Limits) else map(float, given)
+        pair = (given.lower, given.upper) if isinstance(given, Limits) else given
+        lower, upper = map(float, pair) if np.shape(pair) == (2,) else (inf, -inf)
         if not lower <= upper:
             raise ValueError(f"reach: limits of {joint.label} must be (lower, upper), got {given!r}")
         found[joint.name] = {joint.names[0]: (lower, upper)}
@@ -346,7 +361,7 @@ def _refuse(
         state = state_of(mechanism, guess, found, opened)
         raise ReachError(
             f"reach: the loops cannot be closed{f' at target {opened} of the series' if series else ''}: "
-            f"{gaps[opened]:.3g} (rad, or parts of the size) is left; begin from another guess",
+            f"{gaps[opened]:.3g} (rad, or parts of the size) remains; begin from another guess",
             state,
             _left(targets, left[opened]),
         )

@@ -38,7 +38,7 @@ def modes(args: argparse.Namespace) -> int:
     print(f"{'mode':>4}  {'Hz':>10}  {'damping':>8}  largest displacement at")
     for row in rows:
         print(f"{row['mode']:>4}  {row['frequency']:>10.4f}  {row['damping']:>8.4f}  {row['largest']}")
-    print("at rest with " + ", ".join(f"{name} = {value:.4g}" for name, value in pose.items()))
+    print("at rest with " + ", ".join(f"{name} = {round(value, 9) + 0.0:.4g}" for name, value in pose.items()))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import Parameter, signature
 from math import isfinite
 from pathlib import Path
@@ -16,7 +17,7 @@ _SCENE = "scene:"
 _SCENES = {name: getattr(scenes, name) for name in scenes.__all__}
 
 # readers by the ending of a file's name
-_READERS = {
+_READERS: dict[str, Callable[[str], Mechanism]] = {
     ".urdf": Mechanism.from_urdf,
     ".sdf": Mechanism.from_sdf,
     ".xml": Mechanism.from_mjcf,

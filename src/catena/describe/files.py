@@ -125,14 +125,28 @@ class MechanismFiles:
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
         contacts: bool = False,
+        model: str | None = None,
     ) -> Mechanism:
-        """Read an SDF file with one model, including loops; one ModelWarning lists the parts that are not read.
+        """Read a model from an SDF file, including loops; one ModelWarning lists the parts that are not read.
 
-        The arguments are those of `from_urdf`; a model without a joint to the world floats. Joints may also have
-        springs, and gearboxes become couplings. A joint with two axes that are not perpendicular becomes two joints
-        with a massless body between them. With `contacts`, collisions have the friction, restitution and bitmask of
-        their surface; links of the model collide with each other only if it says self_collide.
+        The other arguments are those of `from_urdf`. A model without a joint to the world floats; a static one is
+        fixed to it. Joints may also have springs, and gearboxes become couplings. A joint with two axes that are not
+        perpendicular becomes two joints with a massless body between them. With `contacts`, collisions have the
+        friction, restitution and bitmask of their surface; links of the model collide with each other only if it says
+        self_collide.
+
+        Parameters
+        ----------
+        model
+            Name of the model to read. By default it is the only one of the file that is not static.
         """
         from ..io.models.sdf import read
 
-        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance, contacts=contacts)
+        return read(
+            path,
+            merge_fixed=merge_fixed,
+            packages=packages,
+            loop_tolerance=loop_tolerance,
+            contacts=contacts,
+            model=model,
+        )

@@ -73,6 +73,8 @@ WORKING = ("damping", "friction", "kp", "kd", "effort")
 ROTARY = ("ball", "free")
 # those that make heat of it
 DISSIPATING = ("damping", "friction", "kd")
+# those that make a law act inside the step; whether one does is settled when the simulator is built
+STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
 
 
 @dataclass
@@ -182,7 +184,8 @@ class Force(Named):
                 functions[what] = value
                 continue
             try:
-                number = float(value)  # type: ignore[arg-type]
+                # Python would read a number out of text
+                number = float("" if isinstance(value, str) else value)  # type: ignore[arg-type]
             except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"{self.label}: {what} must be a number, got {shown(value)}") from None
             if np.isnan(number) or (np.isinf(number) and what != "effort_limit"):

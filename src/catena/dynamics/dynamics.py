@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from .._util.lookup import did_you_mean, name_of
+from .._util.lookup import did_you_mean, name_of, there_are
 from .._util.rotation import Array, finite, rotate
 from .._util.strict import Strict
+from ..assemble.assembly import describe, open_joints
+from ..assemble.initial_state import NEARLY_CLOSED
+from ..kinematics.geometry import extent
 from ..kinematics.state import State
 from .equations import Acting, Equations, System
 from .linear import LinearModel, linear_model
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
     from ..describe.bodies import Body
     from ..describe.mechanism import Mechanism
     from ..simulate.live import Live
+
+# looked up once, as calls take a microsecond
+_RATES, _MASS = _core.Asked.rates, _core.Asked.mass
+_EFFORTS, _ACCELERATIONS = _core.Asked.efforts, _core.Asked.accelerations
 
 # coordinates whose share of the motions left is below this part of the largest are not taken
 _INDEPENDENT = 1e-6
@@ -43,6 +50,10 @@ class Dynamics(Strict):
     """
 
     def __init__(self, mechanism: Mechanism, coordinates: Sequence[str] | None = None) -> None:
+        if not hasattr(mechanism, "snapshot"):
+            raise TypeError(f"Dynamics needs a Mechanism, got {mechanism!r:.80}; its methods take the state")
+        if coordinates is not None and not isinstance(coordinates, Iterable):
+            raise TypeError(f"coordinates must be a list of names, got {coordinates!r:.80}")
         self._mechanism = mechanism.snapshot()
         if not self._mechanism.bodies:
             raise ValueError("a mechanism without bodies has no dynamics: add a body first")
@@ -52,7 +63,7 @@ class Dynamics(Strict):
             self._system.selected = self._named(coordinates)
         elif not self._system.is_plain_tree:
             self._system.selected = self._independent()
-        self._quick = self._system.quick() if self._system.selected is None else None
+        self._quick = self._system.quick()
 
     @property
     def mechanism(self) -> Mechanism:
@@ -71,18 +82,17 @@ class Dynamics(Strict):
 
     def rates(self, x: Where) -> Array:
         """Rates (..., f) of the independent coordinates."""
-        if (
-            self._quick is not None
-            and (found := self._quick.find(_core.Asked.rates, x, None, False, False)) is not None
-        ):
-            return found
+        if self._quick is not None:
+            found = self._quick.find(_RATES, x, None, False, False)
+            if found is not None:
+                return found
         at = self._at(x)
         return at.poses.shaped(at.rates())
 
     def mass_matrix(self, x: Where) -> Array:
         """Mass matrix M (..., f, f), including rotors: r @ M @ r / 2 is the kinetic energy at rates r, undriven."""
         if self._quick is not None:
-            found = self._quick.find(_core.Asked.mass, x, None, False, False)
+            found = self._quick.find(_MASS, x, None, False, False)
             if found is not None:
                 return found
         at = self._at(x)
@@ -94,11 +104,10 @@ class Dynamics(Strict):
         Against gravity, centrifugal and Coriolis forces, springs, dampers, drag and friction. Motors and servos do not
         act here: the efforts are theirs to exert.
         """
-        if (
-            self._quick is not None
-            and (found := self._quick.find(_core.Asked.efforts, x, None, True, False)) is not None
-        ):
-            return found
+        if self._quick is not None:
+            found = self._quick.find(_EFFORTS, x, None, True, False)
+            if found is not None:
+                return found
         at = self._at(x)
         return at.poses.shaped(at.efforts(np.zeros((len(at.poses), self._system.count)), Acting.PASSIVE))
 
@@ -115,7 +124,7 @@ class Dynamics(Strict):
         are more motors than freedoms, and an error if they cannot make the motion.
         """
         if self._quick is not None and actuated is None:
-            found = self._quick.find(_core.Asked.efforts, x, accelerations, True, False)
+            found = self._quick.find(_EFFORTS, x, accelerations, True, False)
             if found is not None:
                 return found
         at = self._at(x)
@@ -132,7 +141,7 @@ class Dynamics(Strict):
         inputs of x, or with those described.
         """
         if self._quick is not None:
-            found = self._quick.find(_core.Asked.accelerations, x, efforts, True, efforts is None)
+            found = self._quick.find(_ACCELERATIONS, x, efforts, True, efforts is None)
             if found is not None:
                 return found
         at = self._at(x)
@@ -174,7 +183,7 @@ class Dynamics(Strict):
 
     def center_of_mass(self, x: Where) -> Array:
         """Center of mass (..., 3) in m, world frame."""
-        poses = poses_of(self._mechanism, x)
+        poses = self._poses(x)
         mass = self._masses()
         return poses.shaped(np.einsum("n,pni->pi", mass, poses.position) / mass.sum())
 
@@ -209,8 +218,8 @@ class Dynamics(Strict):
         Springs, dampers, gravity and servos act, with the inputs of x or those described. A pose that is not at rest is
         refused: `mechanism.equilibrium` finds one that is.
         """
-        state = x if isinstance(x, State) else x.state()
-        return modes_of(SmallMotions(self._system, poses_of(self._mechanism, state).at_rest()), state)
+        state = self._single(x, "modes")
+        return modes_of(SmallMotions(self._system, self._poses(state).at_rest()), state)
 
     def linearize(self, x: State | Live) -> LinearModel:
         """Continuous-time linear model about a pose with its velocities and inputs: A, B, C, D for control toolboxes.
@@ -219,13 +228,34 @@ class Dynamics(Strict):
         those of the mechanism. `control.ss(*model.matrices)` and `scipy.signal.StateSpace(*model.matrices)` take it.
         Where motors, friction and one-sided springs are at a corner, the slopes are those of differences across it.
         """
-        state = x if isinstance(x, State) else x.state()
-        return linear_model(self._system, poses_of(self._mechanism, state))
+        return linear_model(self._system, self._poses(self._single(x, "linearize")))
 
     # ---- private ----
 
-    def _at(self, x: Where, at_rest: bool = False) -> Equations:
+    def _single(self, x: State | Live, what: str) -> State:
+        if isinstance(x, State):
+            return x
+        if isinstance(x, _core.Live):
+            return x.state()
+        raise TypeError(
+            f"{what} takes a State or a Live, got {type(x).__name__}: use run[k] for a node of a run, or "
+            "mechanism.assemble(coordinates=...) for given coordinates"
+        )
+
+    def _poses(self, x: Where) -> Poses:
         poses = poses_of(self._mechanism, x)
+        if isinstance(x, State):
+            wide = open_joints(self._system.build, x)
+            size = extent(x) if wide else 1.0
+            if any(max(gap / size, turn) > NEARLY_CLOSED for gap, turn in wide.values()):
+                raise ValueError(
+                    f"the joints of this state are open: {describe(self._mechanism, wide)}; "
+                    "mechanism.assemble(state) may close it"
+                )
+        return poses
+
+    def _at(self, x: Where, at_rest: bool = False) -> Equations:
+        poses = self._poses(x)
         if self._quick is not None and isinstance(x, _core.Live):
             # it has been looked at, and is answered at once from now on
             self._quick.admit(x)
@@ -253,10 +283,12 @@ class Dynamics(Strict):
     def _named(self, coordinates: Sequence[str]) -> list[int]:
         if isinstance(coordinates, str):
             raise TypeError(f"coordinates must be a list of names, got the string {coordinates!r}")
+        if not len(coordinates):
+            raise ValueError("a list of coordinates must not be empty")
         places = {name: k for k, name in enumerate(self._system.candidates)}
         for k, name in enumerate(coordinates):
             if name not in places:
-                raise ValueError(f"there is no coordinate {name!r}{did_you_mean(name, places)}")
+                raise ValueError(f"there is no coordinate {name!r}{did_you_mean(name, places) or there_are(places)}")
             if name in list(coordinates)[:k]:
                 raise ValueError(f"coordinate {name!r} is given twice")
         return [places[name] for name in coordinates]
@@ -277,7 +309,7 @@ class Dynamics(Strict):
             best = int(np.flatnonzero(size >= 0.5 * size.max())[0])
             if size[best] <= _INDEPENDENT * largest:
                 raise ValueError(
-                    "the coordinates of this mechanism do not tell all its motions apart at the described pose: "
+                    "the coordinates of this mechanism do not determine all its motions at the described pose: "
                     "add joints with coordinates, or describe it in another pose"
                 )
             chosen.append(best)

@@ -59,6 +59,12 @@ class Acting(Enum):
         return {"passive": self.value >= 2, "actuators": self.value >= 3}
 
 
+def freedom_names(mechanism: Mechanism, core: _core.Core) -> list[str]:
+    """Names of the freedoms of the tree: coordinates, and velocities of what floats without a joint."""
+    known, bodies = list(mechanism.coordinates), list(mechanism.bodies)
+    return [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in core.freedoms()[0]]
+
+
 class System:
     """A compiled mechanism, its freedoms and independent coordinates; `selected` is None if these are all freedoms."""
 
@@ -66,8 +72,8 @@ class System:
         self.mechanism = mechanism
         self.build = build_core(mechanism)
         freedoms, rows, self.rotors = self.build.core.freedoms()
-        known, bodies = list(mechanism.coordinates), list(mechanism.bodies)
-        names = [known[k] if k >= 0 else f"{bodies[(-1 - k) // 6]}.{_FLOATING[(-1 - k) % 6]}" for k in freedoms]
+        self.freedoms = freedoms
+        known, names = list(mechanism.coordinates), freedom_names(mechanism, self.build.core)
         # all that equations can be in: coordinates first, then freedoms of what floats
         self.floating = [k for k, coordinate in enumerate(freedoms) if coordinate < 0]
         self.candidates = known + [names[k] for k in self.floating]
@@ -89,9 +95,13 @@ class System:
         }
 
     def quick(self) -> _core.TreeEquations | None:
-        """What answers at once for live mechanisms and arrays of coordinates; None but for trees without drives."""
-        is_plain = self.is_plain_tree and not self.floating and self.drives == 0
-        if not is_plain or not is_tree(self.mechanism):
+        """What answers at once for live mechanisms, of trees for arrays of coordinates as well; None for drives."""
+        selected = self.selected_freedoms()
+        # rows that call Python, and what functions of time drive, are not known there
+        if selected is None or self.rotors or self.build.rows or self.drives > 0:
+            return None
+        is_whole = self.is_plain_tree and self.selected is None and not self.floating and is_tree(self.mechanism)
+        if not is_whole and self.row_count == 0:
             return None
         state, places = self.mechanism.state(), self.mechanism.coordinate_places()
 
@@ -104,10 +114,21 @@ class System:
             inputs=self.build.input_places,
             laws=columns(self.build.laws),
             terms=columns(self.build.terms),
-            moves=walk_of(self.mechanism).moves,
+            moves=walk_of(self.mechanism).moves if is_whole else np.zeros((0, 2), dtype=np.int32),
+            selected=selected,
             position=state.position,
             orientation=state.orientation,
         )
+
+    def selected_freedoms(self) -> NDArray[np.int32] | None:
+        """Freedoms of the tree that are the independent coordinates; None if one of these closes a loop."""
+        known = len(self.candidates) - len(self.floating)
+        place = {coordinate: k for k, coordinate in enumerate(self.freedoms) if coordinate >= 0}
+        place |= {known + k: freedom for k, freedom in enumerate(self.floating)}
+        chosen = range(len(self.candidates)) if self.selected is None else self.selected
+        if any(k not in place for k in chosen):
+            return None
+        return np.array([place[k] for k in chosen], dtype=np.int32)
 
     @property
     def count(self) -> int:
@@ -323,17 +344,23 @@ class Equations:
         left[:, : of_coordinates.shape[1]] = of_coordinates
         left = left[:, self._selected]
         every = np.concatenate((rows[:, : self._enforced], chosen), axis=1)
-        inverse = np.asarray(np.linalg.pinv(every, rcond=_RANK), dtype=float)
+        left_vectors, sizes, right_vectors = np.linalg.svd(every, full_matrices=False)
+        counts = sizes > _RANK * sizes.max(initial=0.0)
+        turned = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=counts)[..., None] * left_vectors.swapaxes(1, 2)
+        inverse = right_vectors.swapaxes(1, 2) @ turned
         basis = inverse[..., self._enforced :]
         reached = every @ basis
         reached[:, self._enforced :] -= np.eye(len(self._selected))
-        names = ", ".join(map(repr, self._system.names))
         if reached.size and np.abs(reached).max() > _CLOSED:
-            raise ValueError(f"the coordinates {names} are not independent in this pose")
-        if (np.linalg.matrix_rank(every, tol=_RANK * np.abs(every).max(initial=1.0)) < self._freedoms).any():
-            raise ValueError(f"the coordinates {names} do not tell how all bodies move: name more of them")
+            raise ValueError(f"the coordinates {self._shown} are not independent in this pose")
+        if (counts.sum(axis=1) < self._freedoms).any():
+            raise ValueError(f"the coordinates {self._shown} do not tell how all bodies move: name more of them")
         g = -np.einsum("pfr,pr->pf", inverse, np.concatenate((drift[:, : self._enforced], left), axis=1))
         return basis, g
+
+    @property
+    def _shown(self) -> str:
+        return ", ".join(map(repr, self._system.names))
 
     def independent_basis(self) -> Array:
         """T (pose, freedom, f): rates of all freedoms of the tree for unit rates of the independent coordinates."""

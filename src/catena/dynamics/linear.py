@@ -25,9 +25,9 @@ _CHANGE = 1e-3
 class LinearModel:
     """x' = A x + B v, y = C x + D v about a pose; x (2 f,) are deviations of coordinates and rates, v (i,) of inputs.
 
-    Deviations of the three coordinates of a ball are a small rotation along the axes of its rates, as are those of what
-    floats. `states`, `inputs`
-    and `outputs` are names.
+    With a `dt` (s), of `Simulator.linearize`, x' is the deviation one step later; without, of `Dynamics.linearize`, it
+    is the derivative. Deviations of the three coordinates of a ball are a small rotation along the axes of its rates,
+    as are those of what floats. `states`, `inputs` and `outputs` are names.
     """
 
     A: Array
@@ -37,6 +37,7 @@ class LinearModel:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    dt: float | None = None
 
     @property
     def matrices(self) -> tuple[Array, Array, Array, Array]:
@@ -44,7 +45,8 @@ class LinearModel:
         return self.A, self.B, self.C, self.D
 
     def __repr__(self) -> str:
-        return f"LinearModel({len(self.states)} states, {len(self.inputs)} inputs)"
+        step = "" if self.dt is None else f", dt = {self.dt:g} s"
+        return f"LinearModel({len(self.states)} states, {len(self.inputs)} inputs{step})"
 
 
 def linear_model(system: System, poses: Poses) -> LinearModel:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
 from .._util.rotation import Array, finite
 from ..assemble.forward_kinematics import placed
 from ..assemble.start_poses import is_tree, start_poses
 from ..kinematics.readable import Readable
+from ..kinematics.state import State
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -57,11 +59,13 @@ def poses_of(mechanism: Mechanism, x: Where) -> Poses:
     if not isinstance(x, Readable):
         raise TypeError(
             "the dynamics of a mechanism are found at a State, a Live, a Trajectory, a Batch or a pair of arrays "
-            f"(coordinates, rates), got {x!r}"
+            f"(coordinates, rates), got {type(x).__name__}"
         )
     if x.mechanism is not mechanism and list(x.mechanism.bodies) != list(mechanism.bodies):
         raise ValueError("these dynamics are those of another mechanism: its bodies have other names")
-    numbers = getattr(x, "numbers", getattr(x, "_numbers", None))
+    # only batches have numbers of their own, and to miss an attribute costs a search for the nearest name
+    is_single = isinstance(x, (State, _core.Live))
+    numbers = None if is_single else getattr(x, "numbers", getattr(x, "_numbers", None))
     if numbers is not None and not numbers.are_shared:
         raise ValueError(
             "members of this batch have masses, forces or geometry of their own: use Dynamics(batch[k].mechanism) for "

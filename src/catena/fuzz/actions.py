@@ -51,7 +51,7 @@ def add_limits(m: Mechanism, rng: np.random.Generator, length: float, way: float
                 continue
             unit = 1.0 if name in _ANGLES else length
             at = float(start.joint(joint.name).coordinates[k])
-            below, above = unit * way * 10 ** rng.uniform(-2, 0.3, size=2)
+            below, above = unit * max(way, 1e-6) * 10 ** rng.uniform(-2, 0.3, size=2)
             restitution = float(rng.choice([0.0, 0.0, 0.5, 0.9, 1.0, 1.0]))
             limits[name] = Limits(at - below, at + above, restitution=restitution)
         if limits:

@@ -6,57 +6,25 @@ in which rounding decides: a start shaken by 1e-13 is simulated too, and its dis
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from .._util.rotation import Array, cross, from_rotation_vector, multiply, normalised
+from .._util.rotation import Array, cross
 from ..describe.limits import hard_joint_stops, hard_stops
 from ..kinematics import geometry
-from ..kinematics.state import State
 from ..results import analysis
 from ..results.trajectory import Trajectory
 from ..simulate.simulator import Simulator
+from .comparison import bound_of, compare, distance, go_on
+from .findings import SOLVERS, End, Findings, finite, simulate, size_of
 from .members import Case
 
-SOLVERS: tuple[str, ...] = ("articulated", "ldu", "dense")
-CLASSES = (
-    "did not end",
-    "crashed",
-    "internal error",
-    "not finite",
-    "gap",
-    "velocity rows",
-    "energy",
-    "momentum",
-    "limit passed",
-    "energy rises",
-    "lanes differ",
-    "differs after the first step",
-    "differs within five steps",
-    "differs later",
-    "one goes on, another stops",
-    "node refused as a start",
-    "goes on differently",
-    "halved over and over",
-)
-
-_SHAKE = 1e-13
 _EPS = float(np.finfo(float).eps)
 
-# parts of the size (m) and rad: what a joint may be open by, and what solvers may differ by in any case
+# parts of the size (m) and rad: what a joint may be open by
 _GAP = 1e-10
-_DIFFERENCE = 1e-8
-
-# how much further than the shaken run another solver may go astray
-_AMPLIFIED = 1e3
-
-# beyond this the shaken run is another motion, and nothing can be compared
-_ASTRAY = 1e-3
 
 # parts of the fastest velocity: loops that are nearly singular hold to 1e-6
 _ROWS = 1e-5
@@ -66,29 +34,6 @@ _MOMENTUM = 1e-9
 # rad or m at nodes; parts of the kinetic energy at an impact, whose velocities loops near singular poses hold to 1e-6
 _PASSED = 2e-12
 _GAINED = 1e-6
-
-
-@dataclass
-class End:
-    """How a run ended: "ok", "refused", "stopped" or "error", in what words, and what it computed."""
-
-    kind: str
-    text: str = ""
-    run: Trajectory | None = None
-    seconds: float = 0.0
-
-
-@dataclass
-class Findings:
-    """Classes and sentences of one member, and figures worth keeping."""
-
-    classes: dict[str, list[str]] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    def add(self, name: str, text: str) -> None:
-        """Note a finding."""
-        assert name in CLASSES
-        self.classes.setdefault(name, []).append(text)
 
 
 def examine(case: Case, found: Findings, stage: Callable[[str], None] = lambda name: None) -> None:
@@ -104,11 +49,11 @@ def examine(case: Case, found: Findings, stage: Callable[[str], None] = lambda n
         if end.kind == "error":
             found.add("internal error", f"{solver}: {end.text}")
     _count_pieces(case, runs, found)
-    size = _size(case)
+    size = size_of(case)
     for solver, run in runs.items():
-        if not _finite(run):
+        if not finite(run):
             found.add("not finite", f"{solver}: a number that is none, status {'ok' if run.status.ok else 'stopped'}")
-    runs = {solver: run for solver, run in runs.items() if _finite(run)}
+    runs = {solver: run for solver, run in runs.items() if finite(run)}
     for solver, run in runs.items():
         _gaps(run, size, solver, found)
         _rows(case, run, size, solver, found)
@@ -120,52 +65,18 @@ def examine(case: Case, found: Findings, stage: Callable[[str], None] = lambda n
         stage("energy")
         _energy(case, runs, found)
     stage("shaken")
-    bound = _bound(case, runs, size, found)
-    _compare(case, ends, runs, size, bound, found)
+    bound = bound_of(case, runs, size, found)
+    compare(case, ends, runs, size, bound, found)
     if "articulated" in runs and hard_stops(case.mechanism):
         stage("lanes")
         _lanes(case, runs["articulated"], size, bound, found)
     for solver, run in runs.items():
         if ends[solver].kind == "ok":
             stage(f"{solver}, going on")
-            _going_on(case, solver, run, size, bound, found)
-
-
-def simulate(case: Case, solver: str, state: State, steps: int, refine: int = 1) -> End:
-    """A run of the member, from any state, and what became of it."""
-    start = time.perf_counter()
-    try:
-        simulator = Simulator(
-            case.mechanism,
-            case.dt / refine,
-            solver=solver,  # type: ignore[arg-type]
-            order=case.order,
-            on_failure="stop",
-            # members are coarse on purpose
-            on_inaccurate="ignore",
-        )
-        run = simulator.run(steps=steps * refine, state=state, record_every=refine)
-    except ValueError as refusal:
-        return End("refused", str(refusal), seconds=time.perf_counter() - start)
-    except Exception as error:
-        return End("error", f"{type(error).__name__}: {error}", seconds=time.perf_counter() - start)
-    seconds = time.perf_counter() - start
-    return End("ok", "", run, seconds) if run.status.ok else End("stopped", run.status.message, run, seconds)
+            go_on(case, solver, run, size, bound, found)
 
 
 # ---- each run by itself
-
-
-def _finite(run: Trajectory) -> bool:
-    names = ("time", "position", "orientation", "velocity", "angular_velocity", "multipliers")
-    return all(np.isfinite(getattr(run, name)).all() for name in names)
-
-
-def _size(case: Case) -> float:
-    """How far the mechanism reaches (m); a body alone has arms too."""
-    arms = [np.sqrt(np.trace(body.inertia.tensor) / body.inertia.mass) for body in case.mechanism.bodies.values()]
-    size = geometry.extent(case.state) if case.mechanism.joint_count or case.mechanism.body_count > 1 else 0.0
-    return float(max(size, *arms))
 
 
 def _count_pieces(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
@@ -301,15 +212,18 @@ def _momentum(run: Trajectory, solver: str, found: Findings) -> None:
 
 
 def _energy_error(run: Trajectory) -> float:
-    """Largest change of the energy, in parts of the largest kinetic energy or change of the potential one."""
+    """Largest change of the energy and what impacts took, in parts of the kinetic energy or change of the potential."""
     kinetic, potential = run.kinetic_energy(), run.potential_energy()
     scale = float(max(kinetic.max(), np.ptp(potential)))
-    total = kinetic + potential
+    total = kinetic + potential + run.dissipated()
     mass = float(analysis.masses(run.mechanism).sum())
-    least = mass * (1e-10 * (1 + float(np.abs(run.position).max())) / run.dt) ** 2
+    # what is slower than this does not bounce
+    least = mass * max(1e-10 * (1 + float(np.abs(run.position).max())) / run.dt, 1e-9) ** 2
     if scale <= least or scale <= 1e-9 * np.abs(potential).max():
         return 0.0
-    return float(np.abs(total - total[0]).max() / scale)
+    change = total - total[0]
+    # what stops take that are caught in a step is no impact that is told
+    return float((np.maximum(change, 0) if run.caught_count else np.abs(change)).max() / scale)
 
 
 def _energy(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
@@ -321,127 +235,9 @@ def _energy(case: Case, runs: dict[str, Trajectory], found: Findings) -> None:
     if max(errors.values(), default=0.0) <= limit:
         return
     fine = simulate(case, "articulated", case.state, case.steps, refine=8)
-    fine_error = _energy_error(fine.run) if fine.run is not None and _finite(fine.run) else float("nan")
+    fine_error = _energy_error(fine.run) if fine.run is not None and finite(fine.run) else float("nan")
     found.facts["energy of an eighth"] = fine_error
     for solver, error in errors.items():
         if error > limit:
             text = f"off by {error:.2g}, with an eighth of the step {fine_error:.2g} ({fine.kind})"
             found.add("energy", f"{solver}: {text}")
-
-
-# ---- runs against each other
-
-
-def distance(one: Trajectory, other: Trajectory, size: float) -> Array:
-    """Largest difference of any pose (node,), in parts of the size and rad, over the nodes both have.
-
-    A run that stops records its last piece of a step, at a time of its own.
-    """
-    count = min(len(one), len(other))
-    count = int(np.argmin([*(np.abs(one.time[:count] - other.time[:count]) < 1e-6 * one.dt), False]))
-    places = np.abs(one.position[:count] - other.position[:count]).max(axis=(1, 2)) / size
-    p, q = one.orientation[:count], other.orientation[:count]
-    turns = 2 * np.minimum(np.linalg.norm(p - q, axis=2), np.linalg.norm(p + q, axis=2)).max(axis=1)
-    result: Array = np.maximum(places, turns)
-    return result
-
-
-def _bound(case: Case, runs: dict[str, Trajectory], size: float, found: Findings) -> Array:
-    """What runs may differ by at every node (steps + 1,): rounding, as much as a shaken start says it grows."""
-    bound = np.full(case.steps + 1, _DIFFERENCE)
-    first = runs.get("articulated")
-    if first is None:
-        return bound
-    end = simulate(case, "articulated", shaken(case.state, size), case.steps)
-    if end.run is None or not _finite(end.run):
-        return np.full(case.steps + 1, np.inf)
-    grown = np.maximum.accumulate(distance(first, end.run, size))
-    bound[: len(grown)] += _AMPLIFIED * grown
-    bound[len(grown) :] = np.inf
-    bound[bound > _ASTRAY * _AMPLIFIED] = np.inf
-    found.facts["shaken"] = [float(grown[min(k, len(grown) - 1)]) for k in (1, 5, case.steps)]
-    return bound
-
-
-def shaken(state: State, size: float) -> State:
-    """The state with every number changed by about 1e-13."""
-    rng = np.random.default_rng(1)
-    other = state.copy()
-    shape = state.position.shape
-    far = size + np.abs(state.position).max()
-    other.position = state.position + _SHAKE * far * rng.uniform(-1, 1, size=shape)
-    turns = from_rotation_vector(_SHAKE * rng.uniform(-1, 1, size=shape))
-    other.orientation = normalised(multiply(turns, state.orientation))
-    for name in ("velocity", "angular_velocity"):
-        values = getattr(state, name)
-        setattr(other, name, values + _SHAKE * np.abs(values).max() * rng.uniform(-1, 1, size=shape))
-    return other
-
-
-def _compare(
-    case: Case, ends: dict[str, End], runs: dict[str, Trajectory], size: float, bound: Array, found: Findings
-) -> None:
-    first = runs.get("articulated")
-    kinds = {solver: end.kind for solver, end in ends.items()}
-    stops = [len(end.run) - 1 for end in ends.values() if end.kind == "stopped" and end.run is not None]
-    apart_ways = "ok" in kinds.values() and (stops or "refused" in kinds.values())
-    # where rounding decides, it decides this too
-    if apart_ways and np.isfinite(bound[min(stops, default=0)]):
-        words = "; ".join(f"{solver} {end.kind} {end.text}".strip() for solver, end in ends.items())
-        found.add("one goes on, another stops", words)
-    if first is None:
-        return
-    nodes = []
-    for solver, run in runs.items():
-        if solver == "articulated":
-            continue
-        apart = distance(first, run, size)
-        wide = np.flatnonzero(apart > bound[: len(apart)])
-        found.facts[f"articulated - {solver}"] = [float(apart[min(k, len(apart) - 1)]) for k in (1, 5, len(apart) - 1)]
-        if len(wide):
-            k = int(wide[0])
-            nodes.append(k)
-            name = "after the first step" if k <= 1 else "within five steps" if k <= 5 else "later"
-            steps = min(k, len(first.substeps), len(run.substeps))
-            alike = bool((first.substeps[:steps] == run.substeps[:steps]).all())
-            how = "in the same substeps" if alike else "one halved a step that the other took whole"
-            text = f"{apart[k]:.2g} at node {k}, {apart.max():.2g} in all, bound {bound[k]:.2g}, {how}"
-            found.add(f"differs {name}", f"articulated and {solver}: {text}")
-    if nodes:
-        found.facts["astray"] = _astray(case, runs, size, min(nodes))
-
-
-def _astray(case: Case, runs: dict[str, Trajectory], size: float, node: int) -> dict[str, float]:
-    """How far each solver is from a run with an eighth of the step, one node before they part and where they do."""
-    fine = simulate(case, "articulated", case.state, node, refine=8)
-    if fine.kind != "ok" or fine.run is None:
-        return {}
-    result: dict[str, float] = {}
-    for solver, run in runs.items():
-        off = distance(fine.run, run, size)
-        if len(off) > node:
-            result |= {f"{solver} before": float(off[node - 1]), solver: float(off[node])}
-    return result
-
-
-def _going_on(case: Case, solver: str, run: Trajectory, size: float, bound: Array, found: Findings) -> None:
-    """From the middle node to the end again."""
-    middle = case.steps // 2
-    end = simulate(case, solver, run[middle], case.steps - middle)
-    if end.kind == "error":
-        found.add("internal error", f"{solver}, going on: {end.text}")
-    elif end.kind == "refused":
-        found.add("node refused as a start", f"{solver}, node {middle}: {end.text}")
-    elif np.isfinite(bound[-1]):
-        if end.kind == "stopped":
-            found.add("goes on differently", f"{solver}: stops after node {middle}: {end.text}")
-            return
-        assert end.run is not None
-        apart = distance(run[middle:], end.run, size)
-        wide = apart > bound[middle:]
-        if wide.any():
-            k = int(wide.argmax())
-            found.add(
-                "goes on differently",
-                f"{solver}: {apart[k]:.2g} {k} steps after node {middle}, {apart.max():.2g} in all",
-            )

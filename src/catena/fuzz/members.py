@@ -57,12 +57,11 @@ class Case:
 
     @property
     def conservative(self) -> bool:
-        """Whether energy is kept: no dampers, servos, friction, motors or drives."""
+        """Whether energy is kept but for what impacts take: no dampers, servos, friction, motors or drives."""
         lossy = ("damping", "kp", "kd", "friction", "effort", "implicit")
         parts = [part for force in self.mechanism.forces.values() for part in force.parts]
         driven = any(coupling.function is not None for coupling in self.mechanism.couplings.values())
         driven |= any(force.slows for force in self.mechanism.forces.values())
-        driven |= any(limits.restitution < 1 for _, _, limits in hard_stops(self.mechanism))
         return not driven and not any(part.functions or any(part.law[key] for key in lossy) for part in parts)
 
     @property

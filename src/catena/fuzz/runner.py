@@ -16,7 +16,8 @@ from typing import Any
 from ..assemble.placeholders import PlaceholderWarning
 from ..assemble.redundancy import LoopWarning
 from ..results.run_warnings import StuckWarning
-from .checks import CLASSES, Findings, examine
+from .checks import examine
+from .findings import CLASSES, Findings
 from .members import Case, member
 
 # s of wall clock that a member may take

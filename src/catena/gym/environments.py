@@ -19,6 +19,7 @@ except ImportError:
     raise ImportError('catena.gym needs gymnasium, which is not installed: pip install "catena[gym]"') from None
 
 from .._util.checks import whole
+from .._util.lookup import did_you_mean, there_are
 from .._util.rotation import Array
 from .._util.status import SimulationError
 from ..kinematics.state import State
@@ -201,6 +202,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, NDArray[Any]]):
 
 def make_env(task: str, *, render_mode: str | None = None) -> Env:
     """Return a registered environment; called by `gymnasium.make`, which limits its steps."""
+    if task not in READY:
+        raise ValueError(f"there is no environment {task!r}{did_you_mean(task, READY) or there_are(READY)}")
     return Env(READY[task].make(), render_mode=render_mode)
 
 

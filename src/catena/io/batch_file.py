@@ -90,7 +90,7 @@ def _rebuild(contents: Contents) -> Batch:
     steps = array_of(contents, "substeps").shape[-1]
     ended = {name: _whole(contents, name, count) for name in ("status_step", "counts", *COUNTS)}
     if ended["counts"].max(initial=0) > nodes or ended["status_step"].max(initial=0) > steps:
-        raise ValueError("more is said to be computed than there is")
+        raise ValueError("the file claims more computed steps than it contains")
     times = _numbers(contents, "status_time", (count,))
     status = [Status(time=t, step=s) for t, s in zip(times.tolist(), ended["status_step"].tolist(), strict=True)]
     failed = entry(document, "failed", dict, "the document")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..dynamics.modes import Modes
     from ..results.trajectory import Trajectory
     from ..simulate.batch import Batch
+    from ..simulate.summaries import Summaries
 
 # what is recorded of a body, and the endings of its columns
 _OF_BODIES = {
@@ -111,6 +112,20 @@ def modes_dataframe(modes: Modes) -> Any:
     pandas = _needed("pandas", "Modes.to_dataframe")
     numbers = {"frequency": modes.frequencies, "damping": modes.damping}
     return pandas.DataFrame(numbers | dict(zip(modes.names, modes.shapes.T, strict=True)))
+
+
+def summaries_dataframe(kept: Summaries) -> Any:
+    """See Summaries.to_dataframe."""
+    pandas = _needed("pandas", "to_dataframe")
+    table: dict[str, Any] = {}
+    for name, array in kept.arrays.items():
+        flat = array.reshape(len(array), -1)
+        table |= {f"{name}.{k}" if array.ndim > 1 else name: column for k, column in enumerate(flat.T)}
+    for name in ("status", "message"):
+        if name in table:
+            raise ValueError(f"a column cannot be called {name!r}, which says how members ended")
+    ended = {"status": [s.reason for s in kept.status], "message": [s.message for s in kept.status]}
+    return pandas.DataFrame(table | ended, index=pandas.RangeIndex(len(kept.status), name="member"))
 
 
 def batch_dataframe(batch: Batch) -> Any:

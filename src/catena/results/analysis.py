@@ -178,7 +178,7 @@ def keeps_energy(run: Trajectory) -> bool:
     """Whether no recorded element supplies or dissipates energy, so that every change of the energy is an error.
 
     Gravity, springs and rotors conserve energy, and so do hard limits unless impacts have taken some, or, of a single
-    node, could. The effect of run(loads=) is not recorded.
+    node, could. Series of poses that no run computed do not. The effect of run(loads=) is not recorded.
     """
     m = run.mechanism
     is_led = any(coupling.function is not None for coupling in m.couplings.values()) or any(
@@ -187,8 +187,11 @@ def keeps_energy(run: Trajectory) -> bool:
     was_told = any(given is not None and given.any() for given in (run.control, run.inputs))
     parts = [part for force in m.forces.values() for part in force.parts]
     is_slowed = any(force.slows for force in m.forces.values())
+    # poses that inverse kinematics or a mode put in a row
+    is_no_run = len(run) > 1 and not run.made.iterations.size
     return not (
         is_led
+        or is_no_run
         or was_told
         or is_slowed
         or _limits_take_energy(run)

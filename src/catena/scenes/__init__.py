@@ -4,6 +4,7 @@ Every function returns a Mechanism whose described pose closes all joints to rou
 is 9.81 m/s^2 along -z, planar mechanisms move in the plane x = 0, and all bodies are at rest.
 """
 
+from .._util.words import not_there
 from .bodies import free_body, heavy_top
 from .chains import (
     cart_pole,
@@ -51,6 +52,10 @@ __all__ = [
     "strandbeest",
     "tree",
 ]
+
+
+def __getattr__(name: str) -> None:
+    raise AttributeError(not_there(__name__, name, __all__, f"module {__name__!r}"))
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -96,11 +96,7 @@ class Batch(Recorded, JointSpace, Readable[Array]):
     @property
     def accuracy_warning(self) -> str:
         """The sentence about the member with the largest error per step, if its steps are too coarse; else empty."""
-        inaccurate = [k for k, sentence in enumerate(self.accuracy_warnings) if sentence]
-        if not inaccurate or self.error is None:
-            return ""
-        worst = inaccurate[int(self.error[inaccurate].max(axis=1).argmax())]
-        return f"{len(inaccurate)} of {len(self)} members, the worst is {worst}: {self.accuracy_warnings[worst]}"
+        return "" if self.error is None else worst_of(self.accuracy_warnings, self.error.max(axis=1, initial=0.0))
 
     @property
     def failed(self) -> NDArray[np.bool_]:
@@ -113,6 +109,8 @@ class Batch(Recorded, JointSpace, Readable[Array]):
             member = range(len(self))[member]
         except TypeError:
             raise ValueError(f"a batch is indexed by member, a whole number, got {member!r}") from None
+        except IndexError:
+            raise IndexError(f"there is no member {member}: there are {len(self)}, from 0 to {len(self) - 1}") from None
         count = int(self.counts[member])
         done = self.status[member].step
         position, orientation, velocity, spin = (getattr(self, name)[member, :count][:, which] for name in SIZES)
@@ -259,6 +257,15 @@ class Batch(Recorded, JointSpace, Readable[Array]):
         from ..io.tables import batch_dataset
 
         return batch_dataset(self)
+
+
+def worst_of(sentences: Sequence[str], errors: Array) -> str:
+    """Of sentences about members whose steps are too coarse that about the largest error (member,) per step."""
+    inaccurate = [k for k, sentence in enumerate(sentences) if sentence]
+    if not inaccurate:
+        return ""
+    worst = inaccurate[int(errors[inaccurate].argmax())]
+    return f"{len(inaccurate)} of {len(sentences)} members, the worst is {worst}: {sentences[worst]}"
 
 
 class BatchError(CatenaError, RuntimeError):

@@ -136,9 +136,9 @@ class BatchRuns:
             `mechanism.coordinates`: run_batch(duration=2.0, coordinates=angles). The bodies are placed accordingly. One
             row (coordinates,) applies to all members, whose number is then `states`. The default is as described. A
             coordinate that is nan in all members is not prescribed: it is as described, or follows from the loops, on
-            the described branch. If more coordinates are given than a loop has degrees of freedom, the first ones are
-            kept, and the others are the initial guess for closing the loops. A member whose loops cannot be closed
-            fails, with the reason in its status.
+            the described branch; its rate may be nan, too. If more coordinates are given than a loop has degrees of
+            freedom, the first ones are kept, and the others are the initial guess for closing the loops. A member whose
+            loops cannot be closed fails, with the reason in its status.
         loads
             As in `run`, the same for all members; or a list with one entry per member, on the same bodies.
         masses, inertias

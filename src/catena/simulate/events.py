@@ -228,6 +228,8 @@ class Watch:
     """A control that looks for events at every node, around the user's own."""
 
     def __init__(self, plan: Plan, events: Sequence[AnyEvent], control: Control | None) -> None:
+        if not isinstance(events, Sequence):
+            raise ValueError(f"events must be a list, as in events=[event], got {events!r}")
         for event in events:
             if not isinstance(event, AnyEvent):
                 raise ValueError(f"events must be a list of Event, AtLimit and Touch, got {event!r}")

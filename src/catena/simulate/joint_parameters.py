@@ -156,5 +156,5 @@ def _refuse_special_loops(plan: Plan) -> None:
         why = "couplings in" if selection.inactive_couplings.any() else "functions of time beside"
         raise ValueError(
             f"members cannot differ in lengths or joint_parameters: there are {why} loops with redundant rows, which "
-            "have to be judged for each mechanism by itself: build one Simulator each, or use Sweep(build=...)"
+            "must be selected for each mechanism separately: build one Simulator each, or use Sweep(build=...)"
         )

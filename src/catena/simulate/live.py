@@ -27,12 +27,14 @@ from ..results.efforts import ForceHistory, InputEfforts
 from ..results.impacts import Impact, impact_rows, impacts_of
 from ..results.trajectory import Trajectory
 from .inputs import Inputs
+from .linear_step import LinearSteps
 from .loads import Forces, held_loads, load_table, plain_forces
 
 if TYPE_CHECKING:
     from ..describe.forces import Force
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
+    from ..dynamics.linear import LinearModel
     from ..view.viewer.server import LiveView
     from .plan import Plan
     from .simulator import Simulator
@@ -236,6 +238,8 @@ class Live(Running[float], _core.Live):
         function moves the limit, when that returns. A coordinate that is beyond the limit is refused. The mechanism
         keeps its own limits, which hold again after `restart`; states do not contain those that are set here.
         """
+        if isinstance(joint, Mapping):
+            raise ValueError(f"set_limits takes one joint, as in set_limits('door', upper=0.0), got {joint!r}")
         label, place, limits, value = self._limited(name_of(joint), coordinate)
         asked = replace(
             limits, lower=limits.lower if lower is None else lower, upper=limits.upper if upper is None else upper
@@ -264,7 +268,7 @@ class Live(Running[float], _core.Live):
             known = " and ".join(map(repr, names)) or "none"
             raise ValueError(
                 f"set_limits: {joint.label} has no hard limits of {coordinate!r}, only of these coordinates: {known}; "
-                f"give the mechanism wide ones before the simulator is built"
+                f"give the mechanism wide limits before you create the simulator"
             )
         place = [(found, key) for found, key, _ in stops].index((joint, coordinate))
         value = float(self.joint(name).coordinates[joint.names.index(coordinate)])
@@ -317,11 +321,21 @@ class Live(Running[float], _core.Live):
         """
         return self._all_multipliers()[: self._plan.build.row_count]
 
+    def linearize(self) -> LinearModel:
+        """Return the linear model of the next step, with the current inputs; see `Simulator.linearize`."""
+        return self._linear_steps.at(self)
+
+    @cached_property
+    def _linear_steps(self) -> LinearSteps:
+        return LinearSteps(self._plan)
+
     def accelerations(self) -> tuple[Array, Array]:
         """Return accelerations (n, 3) in m/s^2 and angular accelerations (n, 3) in rad/s^2 of all bodies, world frame.
 
         They are those just after the current node, with the current inputs and loads, and are of second order in dt. To
-        compute them takes two steps, which are then undone. For one body or a point on it, use `live.body(name)`.
+        compute them takes two steps, which are then undone. For one body or a point on it, use `live.body(name)`. Those
+        of the equations of motion, without error but also without hard limits, contacts and loads, are
+        `Dynamics(mechanism).body_accelerations(live)`.
         """
         return self._accelerations(slice(None))
 

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
+from .._util.checks import shown
 from .._util.lookup import no_such
 from .._util.rotation import Array, finite, unit_quaternion
-from ..describe.forces import NUMBERS, SIGNED
+from ..describe.forces import NUMBERS, SIGNED, STAGED
 from ..describe.inertia import Inertia
 from ..describe.limits import HARD, SOFT, Limits, joint_stops, law_numbers, law_parts, stops_of
 from ..kinematics.member_geometry import MemberGeometry, described_geometry
@@ -30,9 +31,6 @@ Ranges: TypeAlias = Mapping[str, Mapping[str, ArrayLike] | Mapping[str, Mapping[
 
 # what makes a geometry
 _GEOMETRY = ("anchors", "frames", "parameter")
-
-# numbers of a law that make it act inside the step; whether one does is settled when the simulator is built
-_STAGED = ("damping", "friction", "kp", "kd", "implicit", "inertia")
 
 
 class MemberNumbers:
@@ -107,7 +105,7 @@ class MemberNumbers:
             if not places:
                 raise ValueError(f"force_parameters: {label} has the same parameters for all members")
             if not isinstance(numbers, Mapping):
-                raise ValueError(f"force_parameters: parameters of {label} must be a mapping, got {numbers!r}")
+                raise ValueError(f"force_parameters: parameters of {label} must be a mapping, got {shown(numbers)}")
             for key, value in numbers.items():
                 own = mechanism.forces[name].parameters
                 if key not in own:
@@ -121,7 +119,7 @@ class MemberNumbers:
                 if (column < 0).any() and number not in SIGNED:
                     raise ValueError(f"{key} of {label} must not be negative")
                 base = parts[places[0]][1].law
-                if number in _STAGED and column.any() and not any(base[other] for other in _STAGED):
+                if number in STAGED and column.any() and not any(base[other] for other in STAGED):
                     raise ValueError(
                         f"force_parameters: {label} has no {key}, so it cannot differ between members: "
                         f"give the force a small {key} before you create the simulator"
@@ -136,7 +134,10 @@ class MemberNumbers:
                 raise no_such("joint", joint_name, mechanism, "limits: ")
             joint = mechanism.joints[joint_name]
             if not isinstance(value, Mapping):
-                raise ValueError(f"limits: numbers of {joint.label} must be a mapping, got {value!r}")
+                raise ValueError(
+                    f"limits: numbers of {joint.label} must be a mapping such as {{'upper': [0.5, 1.0]}}, "
+                    f"got {shown(value)}"
+                )
             nested = any(isinstance(numbers, Mapping) for numbers in value.values())
             of_coordinates = value if nested else {joint.names[0] if len(joint.names) == 1 else "angle": value}
             for name, numbers in of_coordinates.items():

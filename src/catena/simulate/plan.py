@@ -143,9 +143,9 @@ class Plan:
 
     def at(self, states: Iterable[State | None]) -> Plan:
         """What runs from states: another one if loops say something else there than where this one ran."""
-        rows = select_described_rows(self.mechanism)
-        if not rows.is_doubtful:
+        if not self.rows_depend_on_poses:
             return self
+        rows = select_described_rows(self.mechanism)
         given = [state for state in states if isinstance(state, State)]
         # what a run has led to goes on as it came
         for build in filter(None, (self.build, self.build.other_rows)):
@@ -156,6 +156,11 @@ class Plan:
         if not here.same_rows(self.compiled.selection):
             warn_of(self.mechanism, here)
         return self.with_rows(here)
+
+    @property
+    def rows_depend_on_poses(self) -> bool:
+        """Whether where members start may select other rows of loops than the described pose does."""
+        return select_described_rows(self.mechanism).is_doubtful
 
     @property
     def other_rows(self) -> RowSelection | None:

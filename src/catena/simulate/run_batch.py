@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,6 +124,7 @@ def run_batch(
         unclosed = starts.unclosed.get(k)
         warnings.append("" if unclosed else describe_inaccuracy(plan, tally, end.step))
         status.append(unclosed or plan.fail_if_inaccurate(status_of(plan, end), warnings[k]))
+    counted = np.array(list(map(attrgetter(*COUNTS.values()), tallies)))
     batch = Batch(
         mechanism=mechanism,
         dt=plan.dt,
@@ -136,7 +138,7 @@ def run_batch(
         turned=compiled.by_joint(angles),
         info=plan.run_info(),
         selection=plan.other_rows,
-        **{name: np.array([getattr(tally, key) for tally in tallies]) for name, key in COUNTS.items()},
+        **dict(zip(COUNTS, counted.T, strict=True)),
         alone=_why_alone(plan, signals.count, starts.geometry) if count > 1 else "",
     )
     for k in np.flatnonzero(batch.failed).tolist():

@@ -30,6 +30,8 @@ from .run_steps import run_steps
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from ..dynamics.linear import LinearModel
+
 
 Solver: TypeAlias = Literal["auto", "articulated", "ldu", "dense"]
 
@@ -221,6 +223,15 @@ class Simulator(BatchRuns, Spoken):
         plan.need_dt("a live mechanism needs a fixed time step")
         plan.original.warn_of_edits(state)
         return live.start(plan.at([state]), state)
+
+    def linearize(self, state: State | None = None) -> LinearModel:
+        """Return how a step from a state follows small changes there: x' = A x + B v, in discrete time; exact.
+
+        x are changes of joint coordinates and rates, x' the same one step later, v changes of the inputs, which are
+        held during the step. For trees with forces along their joint coordinates. Its `dt` is that of the
+        simulator: `control.ss(*model.matrices, model.dt)`.
+        """
+        return self.start(state).linearize()
 
     def run(
         self,

@@ -16,7 +16,6 @@ from .._util.status import Status
 from ..assemble.assembly import AssemblyError, describe, stand
 from ..assemble.forward_kinematics import placed
 from ..assemble.initial_state import checked, fastest
-from ..assemble.redundancy import select_described_rows
 from ..assemble.start_poses import Poses, is_tree, start_poses
 from ..compile.compile import start_arrays
 from ..kinematics.state import State
@@ -142,7 +141,7 @@ def gather_parts(
     geometry: GeometryOf | None = None,
 ) -> tuple[Plan, int, Callable[[int, int], Starts]]:
     """The same for members that run in parts: the plan, their number, and where those from one to another start."""
-    doubtful = geometry is None and select_described_rows(plan.mechanism).is_doubtful
+    doubtful = geometry is None and plan.rows_depend_on_poses
     as_described = geometry is None and coordinates is None and rates is None
     if plan.given_dt is None or doubtful or as_described or isinstance(states, Sequence):
         # all members have a say in the plan
@@ -180,8 +179,8 @@ def at_coordinates(
     if count < 1:
         raise ValueError("a batch needs at least one member")
     mechanism, first = plan.mechanism, plan.described
-    wanted, given = _given(plan, _rows(coordinates, f"{label}coordinates", first.coordinates, count, True), label)
-    speeds = _rows(rates, f"{label}rates", first.rates, count, False)
+    wanted, given = _given(plan, _rows(coordinates, f"{label}coordinates", first.coordinates, count), label)
+    speeds = _speeds(plan, _rows(rates, f"{label}rates", first.rates, count), given, label)
     times = np.full(count, first.time)
     unclosed: dict[int, Status] = {}
     if is_tree(mechanism):
@@ -198,7 +197,7 @@ def at_coordinates(
         )
         unclosed = {k: _unclosed(plan, poses, k, bool(given.any())) for k in poses.unclosed.tolist()}
     starts = Starts(times, _measured(plan, bodies, wanted))
-    if geometry is None and select_described_rows(mechanism).is_doubtful:
+    if geometry is None and plan.rows_depend_on_poses:
         plan = plan.at([starts.state(plan, k) for k in range(count)])
         starts = Starts(times, _measured(plan, bodies, wanted))
     return plan, _seen_to_stand(plan, Starts(times, starts.arrays, unclosed=unclosed), threads, geometry)
@@ -254,17 +253,27 @@ def _given(plan: Plan, coordinates: Array, label: str) -> tuple[Array, NDArray[n
     return np.where(missing, plan.described.coordinates, coordinates), np.logical_not(missing.all(axis=0))
 
 
+def _speeds(plan: Plan, rates: Array, given: NDArray[np.bool_], label: str) -> Array:
+    """Rates, of which only those of coordinates that are not given may be nan: they follow, too."""
+    missing: NDArray[np.bool_] = np.isnan(rates)
+    unknown = np.flatnonzero(missing.any(axis=0) & given)
+    if len(unknown):
+        name = plan.mechanism.coordinates[int(unknown[0])]
+        raise ValueError(f"{label}rates must be finite where coordinates are given, but that of {name!r} is nan")
+    return np.where(missing, plan.described.rates, rates)
+
+
 def _measured(plan: Plan, bodies: tuple[Array, Array, Array, Array], coordinates: Array) -> dict[str, Array]:
     places = plan.mechanism.coordinate_places()
     return dict(zip(_BODIES, bodies, strict=True)) | plan.compiled.starts_at(places, coordinates)
 
 
-def _rows(value: ArrayLike | None, what: str, described: Array, count: int, may_miss: bool) -> Array:
-    """Coordinates or rates (count, coordinate); nan only where it says that a number is missing."""
+def _rows(value: ArrayLike | None, what: str, described: Array, count: int) -> Array:
+    """Coordinates or rates (count, coordinate); nan says that a number is missing."""
     if value is None:
         return np.broadcast_to(described, (count, len(described)))
     numbers = np.asarray(value)
     shape = (count, len(described)) if numbers.ndim > 1 else (len(described),)
-    absent = np.isnan(numbers) if may_miss and numbers.dtype.kind == "f" else np.False_
+    absent = np.isnan(numbers) if numbers.dtype.kind == "f" else np.False_
     found = finite(np.where(absent, 0.0, numbers) if np.any(absent) else value, shape, what)
     return np.broadcast_to(np.where(absent, np.nan, found), (count, len(described)))

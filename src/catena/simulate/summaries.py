@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._util.progress import finish
+from .._util.rotation import Array
 from .._util.status import Status, warn
 from ..results.accuracy import AccuracyWarning
-from .batch import SIZES, BatchError
+from .batch import SIZES, BatchError, worst_of
 from .members import part_of
 from .run_batch import fails_loudly, run_batch
 
@@ -60,6 +61,15 @@ class Summaries:
         """Whether each member (member,) failed; `status` gives the reasons."""
         return np.array([not status.ok for status in self.status], dtype=bool)
 
+    def to_dataframe(self) -> Any:
+        """Return a pandas DataFrame with one row per member: the summaries, `status` and `message`.
+
+        A summary with several numbers per member has one column for each: "tip.0", "tip.1", ...
+        """
+        from ..io.tables import summaries_dataframe
+
+        return summaries_dataframe(self)
+
 
 def run_kept(
     plan: Plan,
@@ -83,7 +93,8 @@ def run_kept(
     size = _chunk(plan, steps, options["record_every"], options["bodies"])
     found: list[dict[str, NDArray[Any]]] = []
     status: list[Status] = []
-    coarse = ""
+    coarse: list[str] = []
+    errors: list[Array] = []
     for first in range(0, count, size):
         end = min(first + size, count)
         members = slice(first, end)
@@ -101,7 +112,9 @@ def run_kept(
             progress=False,
             **options,
         )
-        coarse = coarse or (batch.accuracy_warning and f"members {first} to {end - 1}: {batch.accuracy_warning}")
+        if batch.error is not None:
+            coarse += batch.accuracy_warnings
+            errors.append(batch.error.max(axis=1, initial=0.0))
         status += batch.status
         found.append(_checked(keep(batch), len(batch), found[0] if found else None))
         if callable(progress) or (progress and end == count):
@@ -109,8 +122,8 @@ def run_kept(
     summaries = Summaries({name: np.concatenate([part[name] for part in found]) for name in found[0]}, status)
     if summaries.failed.any() and fails_loudly(plan):
         raise BatchError(summaries)
-    if plan.on_inaccurate == "warn" and coarse:
-        warn(AccuracyWarning(coarse))
+    if plan.on_inaccurate == "warn" and any(coarse):
+        warn(AccuracyWarning(worst_of(coarse, np.concatenate(errors))))
     return summaries
 
 

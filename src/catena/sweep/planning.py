@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
 import numpy as np
 
@@ -133,10 +134,15 @@ def _refuse_other(place: Folder, known: Document, mine: Document) -> None:
         name for name in mine if json.dumps(known.get(name), sort_keys=True) != json.dumps(mine[name], sort_keys=True)
     ]
     if differ:
-        what = ", ".join(
-            f"{name} ({known.get(name)} there, {mine[name]} here)"
-            if name in ("members", "chunk", "kernel", "versions")
-            else name
-            for name in differ
-        )
+        what = ", ".join(_difference(name, known.get(name), mine[name]) for name in differ)
         raise ValueError(f"{place.path}: has results of another sweep, which differs in {what}: use another folder")
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    """A name that differs, with its values where they tell something."""
+    if isinstance(there, dict) and isinstance(here, dict) and name == "settings":
+        keys = [key for key in {**there, **here} if there.get(key) != here.get(key)]
+        return ", ".join(f"{key} ({there.get(key)} there, {here.get(key)} here)" for key in keys)
+    if name in ("members", "chunk", "kernel", "versions"):
+        return f"{name} ({there} there, {here} here)"
+    return name

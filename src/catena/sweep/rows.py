@@ -78,6 +78,11 @@ class MemberRows:
 
     def _compute(self, simulator: Simulator, numbers: Numbers, rows: NDArray[np.intp]) -> None:
         """Compute members together; if that fails, half of them at a time."""
+        if len(rows) > 1 and simulator.plan.rows_depend_on_poses:
+            # in a batch, the starts of all members select them: which ones share a chunk would matter
+            for row in rows:
+                self._compute(simulator, numbers, np.array([row]))
+            return
         try:
             batch = run_members(self.job, simulator, {name: array[rows] for name, array in numbers.items()}, len(rows))
             kept = kept_by(self.job.keep, batch)

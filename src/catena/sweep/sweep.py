@@ -165,7 +165,7 @@ class Sweep:
         ----------
         folder
             A new folder, or that of an earlier run of this sweep, which is resumed. If anything that determines the
-            results has changed since then, a SweepError names it.
+            results has changed since then, an error names it.
         executor
             An object with submit(function, chunk) that returns a future: a pool of concurrent.futures, a Client of
             Dask, and others. The default is one process per core of this machine. All workers must have access to the
@@ -198,14 +198,19 @@ class Sweep:
         job = begun(self._job, self._source, self._chunk, place, executor, storage)
         total = -(-len(self) // self._chunk)
         there = set(filter(place.is_done, range(index - 1, total, parts)))
-        wanted = [number for number in range(index - 1, total, parts) if number not in there or retry is not None]
+        # who was killed after a file and before its line leaves the line to whoever comes next
+        told = {line["chunk"] for line in place.manifest()}
+        wanted = [
+            number for number in range(index - 1, total, parts) if number not in there & told or retry is not None
+        ]
         tally = Tally(sum(self._size(number) for number in wanted), progress)
         failed = {number: _failed(place, number) for number in there}
 
         def chunks() -> Iterator[Chunk]:
             for number in wanted:
-                if number not in there or failed[number]:
-                    yield Chunk(number, number * self._chunk, self._size(number), retries=number in there)
+                if number not in there & told or failed[number]:
+                    retries = retry is not None and failed.get(number, 0) > 0
+                    yield Chunk(number, number * self._chunk, self._size(number), retries)
                 else:
                     tally.members -= self._size(number)
 

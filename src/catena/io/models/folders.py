@@ -57,6 +57,17 @@ class Folders:
         notes.skip(f"file at {scheme}://, which is not supported", where)
         return None
 
+    def why_not(self, address: str, within: str = "") -> str:
+        """What to do about a file that was not found; of those outside it does not say whether they exist."""
+        path = Path(os.path.normpath(self._home / within / address))
+        folder = path.parent
+        if "://" in address:
+            return "is not in the folders of the model"
+        if any(folder.is_relative_to(root) for root in self._roots(self._home, self._package)):
+            return "is not in the folders of the model" if os.path.lexists(path) else "is missing"
+        allowed = f"packages={{{folder.name!r}: {str(folder)!r}}}"
+        return f"lies outside the folders of the model; if you trust it, add {allowed}"
+
     def _roots(self, *own: Path) -> list[Path]:
         return [*own, *self._named.values()]
 

@@ -51,7 +51,7 @@ def read(
         raise ImportError("from_mjcf needs MuJoCo to compile the file: pip install 'catena[mjcf]'") from None
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
-    with notes.reading():
+    with notes:
         files = harmless(folders, notes, contacts)
         try:
             with _heard(mujoco, notes):

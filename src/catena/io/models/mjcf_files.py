@@ -61,13 +61,13 @@ def harmless(folders: Folders, notes: Notes, contacts: bool = False) -> Harmless
     _bound_copies(root)
     result = Harmless("")
     total = 0
-    lost = []
+    lost: dict[str, str] = {}
     for asset in root.findall("asset/mesh[@file]"):
         address = required(asset, "file", "a mesh")
         name = asset.get("name") or Path(address).stem
         path = folders.find(address, notes, name, within=folder)
         if path is None:
-            lost.append(name)
+            lost[name] = folders.why_not(address, folder)
             for section in root.findall("asset"):
                 if asset in section:
                     section.remove(asset)
@@ -105,11 +105,11 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
             # from the model's folder, or else from that of the file that includes it
             path = folders.find(address, Notes(""), "include") or folders.find(address, notes, "include", within=folder)
             if path is None:
-                raise ValueError(f"included file {address!r:.80} is not in the folders of the model")
+                raise ValueError(f"included file {address!r:.80} {folders.why_not(address, folder)}")
             if path in seen or len(seen) >= _MOST_INCLUDES:
                 raise ValueError(f"file {address!r:.80} is included twice, or by itself")
             seen.add(path)
-            with Notes(str(path)).reading():
+            with Notes(str(path)):
                 included = parse(read_bytes(path))
             expand(included, depth, str(path.parent))
             parent[k : k + 1] = list(included)
@@ -118,8 +118,8 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
     expand(root, 1, "")
 
 
-def _leave_out(root: Element, meshes: list[str], notes: Notes) -> None:
-    """Take out the geoms of meshes that are not there, as far as nothing weighs what they do, and their contacts."""
+def _leave_out(root: Element, meshes: dict[str, str], notes: Notes) -> None:
+    """Take out the geoms of meshes that are not there, for a reason each, as far as nothing weighs what they do."""
     lost = set()
     weighs = any(compiler.get("inertiafromgeom") == "true" for compiler in root.findall("compiler"))
     stack = [(root, False)]
@@ -128,16 +128,14 @@ def _leave_out(root: Element, meshes: list[str], notes: Notes) -> None:
         if parent.tag == "body":
             given = parent.find("inertial") is not None and not weighs
         for child in list(parent):
-            if child.tag != "geom" or child.get("mesh") not in meshes:
+            name = child.get("mesh", "")
+            if child.tag != "geom" or name not in meshes:
                 stack.append((child, given or child.tag == "worldbody"))
             elif given or "0" in (child.get("mass"), child.get("density")):
                 parent.remove(child)
                 lost.add(child.get("name"))
             else:
-                name = child.get("mesh")
-                raise ValueError(
-                    f"mesh {name!r:.80}: its file is not in the folders of the model, and a body weighs by it"
-                )
+                raise ValueError(f"mesh {name!r:.80}, by which a body weighs: its file {meshes[name]}")
     for section in root.findall("contact"):
         for pair in section.findall("pair"):
             if not lost.isdisjoint((pair.get("geom1"), pair.get("geom2"))):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from ..._util.status import CatenaWarning, warn
 
 # names that are listed for one kind of thing before the rest is counted
@@ -32,15 +29,15 @@ class Notes:
         """Something that was read, but is hardly meant so."""
         self._flagged.setdefault(what, []).append(where)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Put the file's name before whatever is wrong with it, or else warn of what was noted."""
-        try:
-            yield
-        except ValueError as error:
+    def __enter__(self) -> None:
+        """A file is read: its name stands before whatever is wrong with it, and else a warning tells what was noted."""
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ValueError):
             known = str(error)
             raise ValueError(known if known.startswith(self.file) else f"{self.file}: {known}") from None
-        self.warn()
+        if error is None:
+            self.warn()
 
     def warn(self) -> None:
         """Say all of it, if there is anything to say."""

@@ -36,6 +36,8 @@ from .markup import (
 )
 from .notes import Notes
 from .sdf_frames import MODEL, Frames, pose_from, text_of
+from .sdf_nested import flatten
+from .sdf_surface import surface_of
 
 _BALL = "drake:ball_constraint"
 _KINDS = {
@@ -59,6 +61,7 @@ _WORDS = {
     **{"box": ("size",), "cylinder": ("radius", "length"), "capsule": ("radius", "length"), "sphere": ("radius",)},
     **{"ellipsoid": ("radii",), "mesh": ("uri",)},
 }
+_MODEL_PARTS = ("pose", "link", "joint", "frame", "self_collide", "static", _BALL)
 _JOINT_PARTS = (
     *("parent", "child", "pose", "axis", "axis2", "thread_pitch", "screw_thread_pitch"),
     *("gearbox_ratio", "gearbox_reference_body"),
@@ -72,20 +75,40 @@ def read(
     packages: Mapping[str, str | os.PathLike[str]] | None,
     loop_tolerance: float,
     contacts: bool,
+    model: str | None = None,
 ) -> Mechanism:
     """See Mechanism.from_sdf."""
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
-    with notes.reading():
-        reader = _Reader(parse(read_bytes(folders.model)), folders, notes)
+    with notes:
+        reader = _Reader(parse(read_bytes(folders.model)), folders, notes, model)
         mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
         if contacts:
             mechanism.add_contacts(combine="smaller")
     return mechanism
 
 
+def _is_static(model: Element) -> bool:
+    return text_of(model, "static", "the model", "false").strip() in ("1", "true")
+
+
+def _chosen(models: list[Element], name: str | None, notes: Notes) -> Element:
+    """The model of that name, or the only one, or else the only one that is not static, as grounds and tables are."""
+    found = models if name is None else [model for model in models if model.get("name") == name]
+    if len(found) > 1 and name is None:
+        found = [model for model in models if not _is_static(model)]
+    if len(found) != 1:
+        names = ", ".join(f"{model.get('name', '')!r:.60}" for model in models[:5]) + ", ..." * (len(models) > 5)
+        wanted = "say which one to read, model=name" if name is None else f"none or several are called {name!r:.40}"
+        raise ValueError(f"has {len(models)} models ({names}), and one is read: {wanted}")
+    for other in models:
+        if other is not found[0]:
+            notes.skip("model", other.get("name", ""))
+    return found[0]
+
+
 class _Reader:
-    def __init__(self, root: Element, folders: Folders, notes: Notes) -> None:
+    def __init__(self, root: Element, folders: Folders, notes: Notes, model: str | None) -> None:
         if root.tag != "sdf":
             raise ValueError(f"is not SDF: its root element is <{root.tag:.40}>, not <sdf>")
         world = root.find("world")
@@ -93,19 +116,22 @@ class _Reader:
             note_others(world, notes, "", ("model", "gravity"))
         note_others(root, notes, "", ("model", "world"))
         without_commas(root, notes)
-        models = (root if world is None else world).findall("model")
-        if len(models) != 1:
-            raise ValueError(f"must have one model, but has {len(models)}")
-        self.model, self.folders, self.notes = models[0], folders, notes
-        note_others(
-            self.model, notes, "", ("pose", "link", "joint", "frame", "self_collide", _BALL), ("name", "canonical_link")
-        )
+        place = root if world is None else world
+        if place.find("model") is None:
+            elsewhere = place.find("include") is not None
+            raise ValueError("has no model" + ("; those that it includes are not read" if elsewhere else ""))
+        self.model = _chosen(place.findall("model"), model, notes)
+        self.folders, self.notes = folders, notes
+        self.is_static = _is_static(self.model)
+        flatten(self.model, notes)
+        note_others(self.model, notes, "", _MODEL_PARTS, ("name", "canonical_link"))
         down = None if world is None else world.find("gravity")
         self.gravity = None if down is None else numbers(down.text, 3, "gravity")
         # until version 1.5 axes were in the frame of the model
         version = root.get("version", "1.6").split(".")[:2]
         self.axes_in_model = version[0] == "1" and version[-1].isdigit() and int(version[-1]) < 5
         self.frames = Frames(self.model)
+        self.collides_with_itself = text_of(self.model, "self_collide", "model", "false").strip() in ("1", "true")
         self.graph = Graph(notes)
         self.shapes = Shapes(_WORDS, folders, notes)
 
@@ -126,6 +152,8 @@ class _Reader:
                 graph.edges += self._joint(name, element)
         graph.edges += [self._ball(k, element) for k, element in enumerate(self.model.findall(_BALL), 1)]
         boxes = [self._gearbox(*gearbox) for gearbox in gearboxes]
+        if self.is_static:
+            self._hold()
         self._stand()
         if merge_fixed:
             graph.merge_fixed()
@@ -137,6 +165,19 @@ class _Reader:
                 for mimic in element.findall(f"{tag}/mimic"):
                     self._mimic(mechanism, name, tag, mimic)
         return mechanism
+
+    def _hold(self) -> None:
+        """Fix all joints, and what nothing carries to the world, as the file says that nothing moves."""
+        graph = self.graph
+        self.notes.flag("a static model, welded to the world", self.model.get("name", ""))
+        for edge in graph.edges:
+            edge.kind, edge.laws, edge.limits = "fixed", [], {}
+        carried = {WORLD, *(edge.b for edge in graph.edges if not edge.closes)}
+        graph.edges[:0] = [
+            self._edge(f"{name} to world", "fixed", WORLD, name, self._placed(name))
+            for name in graph.links
+            if name not in carried
+        ]
 
     def _stand(self) -> None:
         """Weld bases without a mass to the world, as others do who take no mass for no motion."""
@@ -205,44 +246,11 @@ class _Reader:
                 found["color"] = np.clip(numbers(tint.text, 3 if len(words) == 3 else 4, f"{where}: color"), 0, 1)
         visible = element.tag == "visual"
         found |= {"name": element.get("name", ""), "visible": visible, "collides": not visible}
-        surface = element.find("surface")
         return (
-            found | ({} if visible else self._bits(0xFFFF)) | ({} if surface is None else self._surface(surface, where))
+            found
+            if visible
+            else found | surface_of(element.find("surface"), self.collides_with_itself, where, self.notes)
         )
-
-    def _bits(self, bits: int) -> dict[str, int]:
-        """Who collides with whom: links of the model with each other only if it says so."""
-        with_itself = text_of(self.model, "self_collide", "model", "false").strip() in ("1", "true")
-        return {"group": bits, "mask": bits if with_itself else 0}
-
-    def _surface(self, surface: Element, where: str) -> dict[str, Any]:
-        """Friction, restitution and bits of a collision; what has more than one of a kind is noted."""
-        found: dict[str, Any] = {}
-        for part in surface:
-            if part.tag == "friction":
-                note_others(part, self.notes, where, ("ode",))
-                ode = part.find("ode")
-                if ode is not None:
-                    note_others(ode, self.notes, where, ("mu",))
-                    found["friction"] = not_negative(
-                        number(text_of(ode, "mu", where, "1"), f"{where}: mu"), f"{where}: mu"
-                    )
-            elif part.tag == "bounce":
-                note_others(part, self.notes, where, ("restitution_coefficient",))
-                given = number(
-                    text_of(part, "restitution_coefficient", where, "0"), f"{where}: restitution_coefficient"
-                )
-                found["restitution"] = min(max(given, 0.0), 1.0)
-            elif part.tag == "contact":
-                note_others(part, self.notes, where, ("collide_bitmask",))
-                bits = text_of(part, "collide_bitmask", where, "65535").strip()
-                try:
-                    found |= self._bits(int(bits, 0) & 0xFFFF)
-                except ValueError:
-                    raise ValueError(f"{where}: collide_bitmask must be a whole number, got {bits!r:.40}") from None
-            else:
-                self.notes.skip(f"surface/{part.tag}", where)
-        return found
 
     def _frame(self, name: str, element: Element) -> None:
         """A frame of the file becomes one of the link that it is attached to."""

@@ -76,7 +76,7 @@ def read(
     """See Mechanism.from_urdf."""
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
-    with notes.reading():
+    with notes:
         mechanism = _Reader(parse(read_bytes(folders.model)), folders, notes).mechanism(
             floating=floating, merge_fixed=merge_fixed, loops=loops, loop_tolerance=loop_tolerance
         )

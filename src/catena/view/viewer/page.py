@@ -38,7 +38,8 @@ def refuse_file(place: Path) -> None:
     is_file = place.exists() and not place.is_dir()
     if is_file or place.suffix.lower() in (".html", ".htm"):
         what = "is a file" if is_file else "is called like a file"
-        raise ValueError(f"a page is index.html in a folder, and {str(place)!r} {what}")
+        remedy = "" if is_file else f"; name the folder, such as {str(place.with_suffix(''))!r}"
+        raise ValueError(f"a page is index.html in a folder, and {str(place)!r} {what}{remedy}")
 
 
 def page(scene: Scene) -> str:
