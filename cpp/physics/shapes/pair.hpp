@@ -7,12 +7,6 @@
 
 namespace catena::CATENA_ISA {
 
-// whether there are formulas for two kinds
-constexpr bool can_touch(SolidKind a, SolidKind b) {
-  const auto ground = [](SolidKind k) { return k == SolidKind::plane || k == SolidKind::heightfield; };
-  return !ground(a) || !ground(b);
-}
-
 inline void pair_features(const Posed& a, const Posed& b, Manifold& out) {
   // the one that is earlier in the list of kinds comes first
   const bool flipped = a.solid->kind > b.solid->kind;

@@ -52,7 +52,6 @@ struct Solid {
   Grid grid;
 
   bool is_polyhedron() const { return !face.empty(); }
-  bool is_endless() const { return kind == SolidKind::plane; }
 };
 
 // what has moved by a velocity for some time
