@@ -23,6 +23,7 @@
 #include "python/live.hpp"
 #include "python/live_batch.hpp"
 #include "python/node_docs.hpp"
+#include "python/shapes.hpp"
 
 namespace catena {
 
@@ -509,4 +510,5 @@ NB_MODULE(_core, m) {
   catena::bind_core(m);
   catena::bind_live(m);
   catena::bind_live_batch(m);
+  catena::bind_shapes(m);
 }

@@ -36,6 +36,7 @@ from .dynamics.equilibrium import EquilibriumWarning
 from .dynamics.linear import LinearModel
 from .dynamics.modes import Modes
 from .io.models.notes import ModelWarning
+from .kinematics.clearances import Clearance
 from .kinematics.readers import BodyReader, ContactReader, JointReader
 from .kinematics.state import State
 from .kinematics.views import BodyView, JointView
@@ -80,6 +81,7 @@ __all__ = [
     "Cable",
     "CatenaError",
     "CatenaWarning",
+    "Clearance",
     "ConstantVelocity",
     "Contact",
     "ContactReader",

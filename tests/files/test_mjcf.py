@@ -248,7 +248,7 @@ def test_meshes_and_includes_come_from_the_folders_of_the_model(tmp_path: Path) 
     np.testing.assert_allclose(np.abs(shape.orientation), (1, 0, 0, 0), atol=1e-6)
 
 
-def test_geoms_of_the_world_are_its_shapes_but_for_planes(tmp_path: Path) -> None:
+def test_geoms_of_the_world_are_its_shapes(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         """
@@ -258,9 +258,9 @@ def test_geoms_of_the_world_are_its_shapes_but_for_planes(tmp_path: Path) -> Non
         <body name="a"><joint/><geom size="0.1"/></body></worldbody>
         """,
     )
-    with pytest.warns(ct.ModelWarning, match=r"not read: geom plane \(floor\)$"):
-        m = ct.Mechanism.from_mjcf(path)
-    table, shield = m.world.shapes
+    m = ct.Mechanism.from_mjcf(path)
+    floor, table, shield = m.world.shapes
+    assert (floor.name, floor.kind, floor.size, floor.collides) == ("floor", "plane", (), True)
     assert (table.name, table.kind, table.color, table.visible, table.collides) == (
         *("table", "box", (1, 0, 0, 0.5), True, True),
     )
@@ -292,7 +292,7 @@ def test_what_is_not_read_is_said_once(tmp_path: Path) -> None:
     assert len(said) == 1
     text = str(said[0].message)
     for part in (
-        *("light", "geom plane (world)", "friction of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
+        *("light", "friction of a ball joint (k)", "stiffness of a tendon (rope)", "sensor"),
         *(
             "nonlinear equality (curve)",
             "other than a motor or servo of one coordinate (muscle)",

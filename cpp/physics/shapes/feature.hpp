@@ -35,6 +35,7 @@ struct Feature {
   double at_a[3] = {}, at_b[3] = {};        // a point of the feature, or the center of a circle, in the body's frame
   double along_a[3] = {}, along_b[3] = {};  // unit vector: out of a plane, along a line, along the axis of a circle
   double radius_a = 0, radius_b = 0;        // around the feature
+  int key[2] = {0, 0};                      // which features of the two shapes, by which they are known again
   double rim = 0;                           // radius of the circle
 };
 

@@ -36,6 +36,7 @@ class MechanismFiles:
         loops: Loops | None = None,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
+        contacts: bool = False,
     ) -> Mechanism:
         """Read a URDF file; one ModelWarning lists the parts of the file that are not read.
 
@@ -57,6 +58,8 @@ class MechanismFiles:
             Mapping from package names to folders, for packages that are not found above the file.
         loop_tolerance
             Loop tolerance of the mechanism.
+        contacts
+            Let the shapes of <collision> collide, with friction 1: see add_contacts.
         """
         from ..io.models.urdf import read
 
@@ -67,6 +70,7 @@ class MechanismFiles:
             loops=loops,
             packages=packages,
             loop_tolerance=loop_tolerance,
+            contacts=contacts,
         )
 
     def to_urdf(self, path: str | os.PathLike[str]) -> None:
@@ -98,17 +102,20 @@ class MechanismFiles:
         merge_fixed: bool = False,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
+        contacts: bool = False,
     ) -> Mechanism:
         """Read an MJCF file, which MuJoCo compiles; one ModelWarning lists the parts of the file that are not read.
 
         The arguments are those of `from_urdf`. Coordinates are zero in the initial pose of the model. If a body has
         several joints, there are massless bodies between them. Motors and servos keep their names: the input of a motor
         is the force on its joint, including the gear, and the input of a servo is the target of its joint. Equality
-        constraints become joints and couplings, which are exact. Requires the extra `mjcf`.
+        constraints become joints and couplings, which are exact. With `contacts`, geoms collide as the file says:
+        contype and conaffinity, sliding friction, condim 1, pairs and exclusions; contacts are hard. Requires the extra
+        `mjcf`.
         """
         from ..io.models.mjcf import read
 
-        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance)
+        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance, contacts=contacts)
 
     @staticmethod
     def from_sdf(
@@ -117,13 +124,16 @@ class MechanismFiles:
         merge_fixed: bool = False,
         packages: Mapping[str, str | os.PathLike[str]] | None = None,
         loop_tolerance: float = 3e-3,
+        contacts: bool = False,
         model: str | None = None,
     ) -> Mechanism:
         """Read a model from an SDF file, including loops; one ModelWarning lists the parts that are not read.
 
         The other arguments are those of `from_urdf`. A model without a joint to the world floats; a static one is
         fixed to it. Joints may also have springs, and gearboxes become couplings. A joint with two axes that are not
-        perpendicular becomes two joints with a massless body between them.
+        perpendicular becomes two joints with a massless body between them. With `contacts`, collisions have the
+        friction, restitution and bitmask of their surface; links of the model collide with each other only if it says
+        self_collide.
 
         Parameters
         ----------
@@ -132,4 +142,11 @@ class MechanismFiles:
         """
         from ..io.models.sdf import read
 
-        return read(path, merge_fixed=merge_fixed, packages=packages, loop_tolerance=loop_tolerance, model=model)
+        return read(
+            path,
+            merge_fixed=merge_fixed,
+            packages=packages,
+            loop_tolerance=loop_tolerance,
+            contacts=contacts,
+            model=model,
+        )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..assemble.reach import ReachTree
     from ..compile.compile import Compiled
     from ..compile.row_selection import RowSelection
+    from ..compile.shapes import ShapeSet
     from .contacts import Contact
     from .couplings import Coupling, Term
     from .forces import Force
@@ -44,7 +45,8 @@ class CompileCache:
     Rows of the bodies; trees; the order in which joints are set (forward_kinematics.py); the enforced rows of loops
     (redundancy.py), and those for which a warning was issued; the mechanism with placeholder masses removed, the names
     of these bodies and their share of the energy (placeholders.py); compiled mechanisms by kernel and purpose
-    (compile.py); trees along which targets are reached, by the joints that come first (reach.py).
+    (compile.py); trees along which targets are reached, by the joints that come first (reach.py); shapes
+    that collide (compile/shapes.py).
     """
 
     rows: dict[str, int] | None = None
@@ -58,6 +60,7 @@ class CompileCache:
     told_placeholders: bool = False
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
     reach_trees: dict[tuple[str, ...], ReachTree] = field(default_factory=dict)
+    shapes: ShapeSet | None = None
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:
@@ -84,6 +87,8 @@ def unchanged(mechanism: Mechanism, copy: Mechanism) -> bool:
     """Whether a mechanism still equals an earlier copy; values that both share, such as functions, count as equal."""
     if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
         return False
+    if mechanism.contact_rules != copy.contact_rules:
+        return False
     if not _same_item(mechanism.world, copy.world):
         return False
     for name in KINDS.values():
@@ -97,6 +102,8 @@ def what_changed(mechanism: Mechanism, copy: Mechanism, *, poses: bool) -> str:
     """Name of an item that differs from an earlier copy, or ""; `poses` says whether body poses are compared."""
     if mechanism.loop_tolerance != copy.loop_tolerance or not _same(mechanism.gravity, copy.gravity):
         return "its gravity or loop_tolerance"
+    if mechanism.contact_rules != copy.contact_rules:
+        return "its rules of contact (add_contacts)"
     for kind, all_of in KINDS.items():
         mine, theirs = getattr(mechanism, all_of), getattr(copy, all_of)
         # a simulator needs no frames

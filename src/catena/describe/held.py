@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from .._util.lookup import KINDS, ByName, Kind, name_of, no_such
 from .._util.strict import Strict, belongs
 from .bodies import Body
+from .collisions import ContactRules
 from .contacts import Contact
 from .couplings import Coupling
 from .forces import Force
@@ -27,6 +28,7 @@ class Held(Strict):
     _couplings: ByName[Coupling]
     _contacts: ByName[Contact]
     _frames: ByName[Frame]
+    _contact_rules: ContactRules | None
 
     def remove_body(self, name: str, *, cascade: bool = False) -> Body:
         """Remove a body and its frames, and return the body.
@@ -53,6 +55,8 @@ class Held(Strict):
             del self._contacts[contact.name]
         for frame in [frame for frame in self._frames.values() if frame.body == name]:
             del self._frames[frame.name]
+        if self._contact_rules is not None:
+            self._contact_rules = self._contact_rules.without(name)
         return self._bodies.pop(name)
 
     def remove_joint(self, name: str, *, cascade: bool = False) -> Joint:

@@ -6,15 +6,18 @@ Above 450 lines: every call of the user on a mechanism is here with its docstrin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .._util.checks import number
 from .._util.lookup import KINDS, ByName, name_of, no_such
 from .._util.rotation import IDENTITY, Array, Checked, finite
 from .bodies import AT_REST, Body, World
+from .collisions import ContactRules, add_hulls, rules_of
 from .contacts import Contact, contact_between
 from .couplings import Coupling
 from .custom import GivenRows
@@ -31,6 +34,7 @@ from .showing import Posable
 from .spanning_tree import SpanningTree, find_tree, place_along
 
 if TYPE_CHECKING:
+    from ..kinematics.clearances import Clearance
     from ..kinematics.state import State
     from ..results.report import Report
     from ..results.trajectory import Trajectory
@@ -51,6 +55,7 @@ class Mechanism(MechanismFiles, Posing, Posable, Held):
 
     # the snapshot made last
     _last: Mechanism | None = None
+    _contact_rules: ContactRules | None = None
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81), *, loop_tolerance: float = 3e-3) -> None:
         self._world = World()
@@ -276,6 +281,57 @@ class Mechanism(MechanismFiles, Posing, Posable, Held):
         contact._added = True
         self._contacts[contact.name] = contact
         return contact
+
+    @property
+    def contact_rules(self) -> ContactRules | None:
+        """What `add_contacts` was told, or None."""
+        return self._contact_rules
+
+    def add_contacts(
+        self,
+        friction: float | None = None,
+        exclude: Iterable[tuple[BodyOrName, BodyOrName]] = (),
+        *,
+        combine: str = "larger",
+        pairs: Mapping[tuple[str, str], float | None] | None = None,
+    ) -> None:
+        """Let all shapes with `collides` collide, except those of bodies that a joint connects.
+
+        A joint to the world excludes contact with the world if it holds a point of the body. Meshes and ellipsoids
+        become convex hulls of at most 64 points; reading meshes requires the extra `shapes`. Shapes, bodies and joints
+        can still be added; a second call replaces the first.
+
+        Parameters
+        ----------
+        friction
+            Coefficient of friction of all pairs; default: that of the two shapes, as `combine` says.
+        exclude
+            Pairs of bodies that do not collide.
+        combine
+            "larger" or "smaller": which friction a pair has if that of its shapes differs. Of two coefficients of
+            restitution, the larger holds.
+        pairs
+            Friction of single pairs of shapes by their names, None for what the shapes have. These pairs collide even
+            if groups, joints or exclusions forbid it.
+        """
+        self._refuse_if_locked()
+        rules = rules_of(self, friction, exclude, combine, pairs)
+
+        def corners(path: str) -> Array:
+            from ..view.viewer.mesh_files import read_triangles
+
+            return np.concatenate([vertices for vertices, _, _ in read_triangles(path)])
+
+        add_hulls(self, corners)
+        self._contact_rules = rules
+
+    def clearances(self, state: State | None = None, *, within: float = inf) -> list[Clearance]:
+        """Return gap, normal and nearest points of each pair of shapes that can collide, in a state.
+
+        The state is by default the described one. Pairs that are farther apart than `within` (m) are left out. Without
+        `add_contacts`, these are all shapes with `collides` of bodies that no joint connects.
+        """
+        return (self.state() if state is None else state).clearances(within=within)
 
     def add_frame(
         self,

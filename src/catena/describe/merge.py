@@ -68,6 +68,9 @@ def join(mechanism: Mechanism, other: Mechanism, prefix: str, at: Placement | No
     if mechanism.world.name in names.bodies.values():
         raise ValueError("the body name 'world' is reserved for the world itself; give another prefix")
 
+    if guest.contact_rules is not None:
+        theirs, mine_too = guest.contact_rules.renamed(names.bodies, prefix), mechanism.contact_rules
+        mechanism._contact_rules = theirs if mine_too is None else mine_too.with_those(theirs)
     for shape in guest.world.shapes:
         position, orientation = _moved(place, (shape.position, shape.orientation))
         mechanism.world.add_shape(**(vars(shape) | {"position": position, "orientation": orientation}))

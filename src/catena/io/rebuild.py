@@ -45,7 +45,21 @@ def rebuild(document: Any) -> Mechanism:
     for kind, all_of in KINDS.items():
         for item in entries(document, all_of):
             _READERS[kind](mechanism, item)
+    if "contact_rules" in document:
+        _add_rules(mechanism, entry(document, "contact_rules", dict, "the mechanism"))
     return mechanism
+
+
+def _add_rules(mechanism: Mechanism, rules: Document) -> None:
+    where = "contact_rules"
+    exclude = [tuple(pair) for pair in entry(rules, "exclude", list, where) if isinstance(pair, list)]
+    pairs = {}
+    for pair in entry(rules, "pairs", list, where):
+        if not isinstance(pair, list) or len(pair) != 3 or not all(isinstance(name, str) for name in pair[:2]):
+            raise ValueError(f"{where}: a pair consists of two shapes and a friction, got {pair!r}")
+        pairs[pair[0], pair[1]] = pair[2]
+    friction = number(rules, "friction", where) if "friction" in rules else None
+    mechanism.add_contacts(friction, exclude, combine=entry(rules, "combine", str, where), pairs=pairs)
 
 
 def _unit(value: Any, where: str) -> Array:
@@ -82,13 +96,17 @@ def _add_body(mechanism: Mechanism, item: Any) -> None:
 def _add_shapes(thing: Shaped, described: Document) -> None:
     where = f"a shape of {thing.label}"
     kinds = {"position": list, "orientation": list, "visible": bool, "collides": bool}
-    optional = {"color": list, "mesh": str, "name": str}
+    optional = {"color": list, "mesh": str, "name": str, "heights": list, "points": list}
+    numbers = ("friction", "restitution")
+    bits = ("group", "mask")
     for item in entries(described, "shapes", thing.label) if "shapes" in described else ():
         given = {
             key: entry(item, key, kind, where)
             for key, kind in (kinds | optional).items()
             if key in kinds or key in item
         }
+        given |= {key: number(item, key, where) for key in numbers if key in item}
+        given |= {key: entry(item, key, int, where) for key in bits if key in item}
         thing.add_shape(entry(item, "kind", str, where), entry(item, "size", list, where), **given)
 
 

@@ -15,6 +15,7 @@ from .._util.disk import file_name, read_whole, write_whole
 from .._util.lookup import KINDS
 from .._util.provenance import version
 from ..describe import couplings, custom, forces
+from ..describe.collisions import ContactRules
 from ..describe.forces import LAW
 from ..describe.frames import Frame
 from ..describe.joint import Joint
@@ -58,6 +59,7 @@ def describe(mechanism: Mechanism) -> Document:
         "gravity": mechanism.gravity.tolist(),
         "loop_tolerance": mechanism.loop_tolerance,
         "world": _describe_shapes(mechanism.world),
+        **_describe_rules(mechanism.contact_rules),
         **{
             all_of: [_WRITERS[kind](item) for item in getattr(mechanism, all_of).values()]
             for kind, all_of in KINDS.items()
@@ -87,7 +89,24 @@ def _describe_shape(shape: Shape) -> Document:
     if shape.color is not None:
         found["color"] = list(shape.color)
     found |= {key: getattr(shape, key) for key in ("mesh", "name") if getattr(shape, key)}
+    usual = Shape("sphere", (1.0,), shape.position, shape.orientation)
+    for key in ("friction", "restitution", "group", "mask"):
+        if getattr(shape, key) != getattr(usual, key):
+            found[key] = getattr(shape, key)
+    for key in ("heights", "points"):
+        if (numbers := getattr(shape, key)) is not None:
+            found[key] = numbers.tolist()
     return found | {"visible": shape.visible, "collides": shape.collides}
+
+
+def _describe_rules(rules: ContactRules | None) -> Document:
+    """What add_contacts was told, if it was."""
+    if rules is None:
+        return {}
+    found: Document = {"combine": rules.combine, "exclude": [list(pair) for pair in rules.exclude]}
+    if rules.friction is not None:
+        found["friction"] = rules.friction
+    return {"contact_rules": found | {"pairs": [list(pair) for pair in rules.pairs]}}
 
 
 def _describe_frame(frame: Frame) -> Document:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._util.checks import number
 from .._util.lookup import name_of
 from .._util.rotation import Array, Checked, conjugate, finite, finite_number, rotate, unit_quaternion
 from .._util.strict import Strict
 from ..describe.joint import Joint
 from ..describe.showing import Posable
+from .clearances import Clearance
 from .readable import Readable
 from .unwrap import ByJoint, in_one
 from .views import BodyView, JointView
@@ -166,6 +169,14 @@ class State(Posable, Strict, Readable[float]):
     @multipliers.setter
     def multipliers(self, value: ArrayLike | None) -> None:
         self._multipliers = None if value is None else finite(value, (np.size(value),), "state: multipliers")
+
+    def clearances(self, *, within: float = inf) -> list[Clearance]:
+        """Return gap, normal and nearest points of each pair of shapes that can collide: see Mechanism.clearances."""
+        from ..compile.shapes import shape_set
+
+        if not (distance := number(within)) >= 0:
+            raise ValueError(f"within must be a distance in m, at least 0, got {within!r}")
+        return shape_set(self.mechanism).clearances(self.position, self.orientation, distance)
 
     @property
     def angular_velocity_body(self) -> Array:

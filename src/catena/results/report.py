@@ -15,6 +15,7 @@ from ..assemble import massless
 from ..assemble.assembly import joint_gaps
 from ..assemble.core import build_core
 from ..assemble.tree_jacobian import Motions
+from ..compile.shapes import overlap_line, shape_set
 from ..describe.custom import GivenRows
 from ..describe.rolling import KnifeEdge, RollingBall, RollingDisk
 from .ranges import CoordinateRange, range_lines, ranges_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..describe.joint import Joint
     from ..describe.mechanism import Mechanism
     from ..describe.spanning_tree import Branch
+    from ..kinematics.clearances import Clearance
     from ..kinematics.state import State
 
 # singular values below `loop_tolerance` count as zero, as they do in a run; where it is zero those below this part of
@@ -56,7 +58,8 @@ class Report:
     unchecked_reason: all their rows are enforced, and the data must agree to rounding error. massless lists the bodies
     without mass. ranges lists the coordinates with limits: their values at this pose (by default the described one),
     and which of their limits contradict each other or cannot be reached because of couplings. contacts lists the
-    contacts.
+    contacts. shape_pairs counts the pairs of shapes that collide by add_contacts, and overlaps lists those that
+    overlap at this pose, with their depth.
     """
 
     body_count: int
@@ -78,6 +81,8 @@ class Report:
     massless: tuple[str, ...] = ()
     ranges: tuple[CoordinateRange, ...] = ()
     contacts: tuple[str, ...] = ()
+    shape_pairs: int = 0
+    overlaps: tuple[Clearance, ...] = ()
 
     @property
     def limited(self) -> tuple[str, ...]:
@@ -107,6 +112,10 @@ class Report:
         lines += range_lines(self.ranges)
         if self.contacts:
             lines.append(f"contacts: {len(self.contacts)} ({_shorten(self.contacts)})")
+        if self.shape_pairs:
+            lines.append(f"pairs of shapes that can collide: {self.shape_pairs}")
+        if self.overlaps:
+            lines.append(overlap_line(self.overlaps))
         if self.redundant_joints:
             lines.append("redundant joints: " + _shorten(self.redundant_joints))
         if self.loop_mismatches:
@@ -194,6 +203,8 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection, *, start
     _, loop_mismatch = joint_gaps(compiled, state)
     names = [*mechanism.joints, *mechanism.couplings]
     inactive = np.flatnonzero(np.concatenate((selection.inactive, selection.inactive_couplings)))
+    where = state if start is None else start
+    shapes = None if mechanism.contact_rules is None else shape_set(mechanism)
     return Report(
         body_count=mechanism.body_count,
         joint_count=mechanism.joint_count,
@@ -213,8 +224,10 @@ def report(mechanism: Mechanism, state: State, selection: RowSelection, *, start
         unchecked_joints=selection.unchecked_joints(mechanism),
         unchecked_reason=selection.why,
         massless=massless.names(mechanism),
-        ranges=ranges_of(mechanism, state if start is None else start),
+        ranges=ranges_of(mechanism, where),
         contacts=tuple(mechanism.contacts),
+        shape_pairs=0 if shapes is None else len(shapes.pairs),
+        overlaps=() if shapes is None else tuple(shapes.overlaps(where.position, where.orientation)),
     )
 
 

@@ -27,6 +27,7 @@ from ...describe.mechanism import Mechanism
 from .folders import Folders
 from .graph import WORLD, Edge, Graph, Law, Link, inverse, together
 from .markup import LARGEST, identity_pose
+from .mjcf_contacts import add_contacts, height_field
 from .mjcf_files import Harmless, harmless
 from .notes import Notes
 
@@ -41,6 +42,7 @@ def read(
     merge_fixed: bool,
     packages: Mapping[str, str | os.PathLike[str]] | None,
     loop_tolerance: float,
+    contacts: bool,
 ) -> Mechanism:
     """See Mechanism.from_mjcf."""
     try:
@@ -50,15 +52,16 @@ def read(
     folders = Folders(path, packages)
     notes = Notes(str(folders.model))
     with notes:
-        files = harmless(folders, notes)
+        files = harmless(folders, notes, contacts)
         try:
             with _heard(mujoco, notes):
                 model = mujoco.MjSpec.from_string(files.text, assets=files.assets).compile()
         except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             raise ValueError(f"MuJoCo does not compile it: {' '.join(str(error).split())}") from None
-        mechanism = _Reader(mujoco, model, files, notes).mechanism(
-            merge_fixed=merge_fixed, loop_tolerance=loop_tolerance
-        )
+        reader = _Reader(mujoco, model, files, notes)
+        mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
+        if contacts:
+            add_contacts(mechanism, mujoco, model, reader.last, notes)
     return mechanism
 
 
@@ -250,6 +253,9 @@ class _Reader:
                 "color": np.clip(model.mat_rgba[material] if material >= 0 else model.geom_rgba[k], 0.0, 1.0),
                 "visible": bool(model.geom_group[k] < 3),
                 "collides": bool(model.geom_contype[k] or model.geom_conaffinity[k]),
+                "friction": 0.0 if model.geom_condim[k] == 1 else float(model.geom_friction[k][0]),
+                "group": int(model.geom_contype[k]) % (1 << 32),
+                "mask": int(model.geom_conaffinity[k]) % (1 << 32),
             }
             place = _pose(model.geom_pos[k], model.geom_quat[k])
             code = int(model.geom_type[k])
@@ -259,19 +265,25 @@ class _Reader:
                 if kind in ("capsule", "cylinder"):
                     size[0] = model.geom_size[k][0]
                 shape |= {"kind": kind, "size": size}
+            elif code == int(kinds.mjGEOM_PLANE):
+                shape |= {"kind": "plane", "size": ()}
+            elif code == int(kinds.mjGEOM_HFIELD):
+                shape |= height_field(model, int(model.geom_dataid[k]))
             elif code == int(kinds.mjGEOM_MESH):
                 mesh = int(model.geom_dataid[k])
                 title = self.engine.mj_id2name(model, self.engine.mjtObj.mjOBJ_MESH, mesh) or ""
-                if title not in self.files.meshes:
+                if title in self.files.meshes:
+                    # the compiler moved the mesh to its center and axes
+                    place = together(place, inverse(_pose(model.mesh_pos[mesh], model.mesh_quat[mesh])))
+                    file, scale = str(self.files.meshes[title]), np.array(model.mesh_scale[mesh])
+                    shape |= {"kind": "mesh", "size": scale, "mesh": file}
+                elif shape["collides"]:
+                    first_point = int(model.mesh_vertadr[mesh])
+                    points = model.mesh_vert[first_point : first_point + int(model.mesh_vertnum[mesh])]
+                    shape |= {"kind": "hull", "size": (), "points": np.array(points, dtype=float)}
+                else:
                     self.notes.skip("mesh without a file", title)
                     continue
-                # the compiler moved the mesh to its center and axes
-                place = together(place, inverse(_pose(model.mesh_pos[mesh], model.mesh_quat[mesh])))
-                shape |= {
-                    "kind": "mesh",
-                    "size": np.array(model.mesh_scale[mesh]),
-                    "mesh": str(self.files.meshes[title]),
-                }
             else:
                 self.notes.skip(f"geom {kinds(code).name.removeprefix('mjGEOM_').lower()}", name or link.name)
                 continue

@@ -1,8 +1,8 @@
 """MJCF made harmless before a compiler sees it: one document, its files in memory, nothing that grows without bound.
 
 Includes are put in place, meshes are read from the folders of the model and handed over as bytes under names of our
-own, and what a mechanism does not need, pictures, height fields, sensors, cameras and their like, is taken out and
-noted. So MuJoCo opens no file, and what it compiles is bounded by what was read.
+own, and what a mechanism does not need, pictures, height fields of files, sensors, cameras and their like, is taken
+out and noted. So MuJoCo opens no file, and what it compiles is bounded by what was read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .notes import Notes
 # sections and elements that move nothing
 _NEEDLESS = (
     *("visual", "statistic", "size", "custom", "sensor", "keyframe", "contact", "extension"),
-    *("texture", "hfield", "skin", "camera", "light", "deformable", "flex", "flexcomp", "composite", "plugin"),
+    *("texture", "skin", "camera", "light", "deformable", "flex", "flexcomp", "composite", "plugin"),
 )
 # of which nothing is said, because they are about pictures and memory
 _QUIET = ("visual", "statistic", "size", "texture")
@@ -29,6 +29,7 @@ _NO_NUMBERS = ("nan", "inf", "infinity")
 
 _MOST_INCLUDES = 200
 _MOST_COPIES = 10_000
+_MOST_HEIGHTS = 1 << 20
 _MOST_ASSET_BYTES = 512 << 20
 
 
@@ -41,8 +42,8 @@ class Harmless:
     meshes: dict[str, Path] = field(default_factory=dict)
 
 
-def harmless(folders: Folders, notes: Notes) -> Harmless:
-    """The model without its dangers."""
+def harmless(folders: Folders, notes: Notes, contacts: bool = False) -> Harmless:
+    """The model without its dangers, with its section of contacts if they are asked for."""
     root = parse(read_bytes(folders.model))
     if root.tag != "mujoco":
         raise ValueError(f"is not MJCF: its root element is <{root.tag:.40}>, not <mujoco>")
@@ -55,7 +56,7 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
         compiler.attrib.pop("texturedir", None)
         if compiler.attrib.pop("strippath", "false") == "true":
             _strip_paths(root)
-    _clean(root, notes)
+    _clean(root, notes, contacts)
     _check_values(root, notes)
     _bound_copies(root)
     result = Harmless("")
@@ -78,7 +79,7 @@ def harmless(folders: Folders, notes: Notes) -> Harmless:
         if total > _MOST_ASSET_BYTES:
             raise ValueError(f"its meshes have more than {_MOST_ASSET_BYTES} bytes")
         asset.attrib |= {"name": name, "file": own}
-    _leave_out(root, lost)
+    _leave_out(root, lost, notes)
     for element in root.iter():
         if any(key.startswith("file") and value not in result.assets for key, value in element.attrib.items()):
             raise ValueError(f"<{element.tag:.40}> names a file, which only meshes may")
@@ -117,8 +118,9 @@ def _include(root: Element, folders: Folders, notes: Notes) -> None:
     expand(root, 1, "")
 
 
-def _leave_out(root: Element, meshes: dict[str, str]) -> None:
+def _leave_out(root: Element, meshes: dict[str, str], notes: Notes) -> None:
     """Take out the geoms of meshes that are not there, for a reason each, as far as nothing weighs what they do."""
+    lost = set()
     weighs = any(compiler.get("inertiafromgeom") == "true" for compiler in root.findall("compiler"))
     stack = [(root, False)]
     while stack:
@@ -131,15 +133,27 @@ def _leave_out(root: Element, meshes: dict[str, str]) -> None:
                 stack.append((child, given or child.tag == "worldbody"))
             elif given or "0" in (child.get("mass"), child.get("density")):
                 parent.remove(child)
+                lost.add(child.get("name"))
             else:
                 raise ValueError(f"mesh {name!r:.80}, by which a body weighs: its file {meshes[name]}")
+    for section in root.findall("contact"):
+        for pair in section.findall("pair"):
+            if not lost.isdisjoint((pair.get("geom1"), pair.get("geom2"))):
+                notes.skip("contact/pair of a geom without its mesh", pair.get("name", ""))
+                section.remove(pair)
 
 
-def _clean(root: Element, notes: Notes) -> None:
+def _clean(root: Element, notes: Notes, contacts: bool) -> None:
     """Take out what is needless, and references to it; refuse what brings in models of its own."""
+    fields = {element.get("name") for element in root.iter("hfield") if _is_small_field(element)}
     for parent in list(root.iter()):
         for child in list(parent):
-            if child.tag in _NEEDLESS or "hfield" in child.attrib:
+            if (
+                (child.tag in _NEEDLESS and not (contacts and child.tag == "contact"))
+                or (child.tag == "hfield" and child.get("name") not in fields)
+                or ("hfield" in child.attrib and child.get("hfield") not in fields)
+                or (parent.tag == "contact" and child.tag not in ("pair", "exclude"))
+            ):
                 if child.tag not in _QUIET and parent.tag != "default":
                     notes.skip(child.tag, child.get("name", ""))
                 parent.remove(child)
@@ -149,6 +163,13 @@ def _clean(root: Element, notes: Notes) -> None:
             parent.attrib.pop("texture", None)
             for layer in parent.findall("layer"):
                 parent.remove(layer)
+
+
+def _is_small_field(field: Element) -> bool:
+    """Whether a height field is of no file, and of numbers that are not too many."""
+    rows, columns = field.get("nrow", "0").strip(), field.get("ncol", "0").strip()
+    small = all(text.isdigit() and len(text) < 8 for text in (rows, columns))
+    return "file" not in field.attrib and small and 4 <= int(rows) * int(columns) <= _MOST_HEIGHTS
 
 
 def _check_values(root: Element, notes: Notes) -> None:

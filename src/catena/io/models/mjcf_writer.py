@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
@@ -17,6 +18,7 @@ import numpy as np
 from ..._util.disk import file_name
 from ..._util.rotation import rotate, to_matrix
 from ...describe.body_forces import Bumper, PointSpring, Rope, SumLimits
+from ...describe.collisions import colliders
 from ...describe.couplings import Coupling, Term
 from ...describe.forces import Force, Part
 from ...describe.joint import Joint, Pose
@@ -58,12 +60,14 @@ class _Writer:
         if not all(body.inertia.physical for body in mechanism.bodies.values()):
             compiler.set("balanceinertia", "true")
         SubElement(self.root, "option", gravity=text(mechanism.gravity))
-        parts = ("asset", "worldbody", "tendon", "equality", "actuator", "keyframe")
+        parts = ("asset", "worldbody", "contact", "tendon", "equality", "actuator", "keyframe")
         self.parts = {tag: SubElement(self.root, tag) for tag in parts}
         self.bodies: dict[str, Element] = {WORLD: self.parts["worldbody"]}
         # where a body's element stands, in the body's own frame
         self.origins: dict[str, Pose] = {WORLD: identity_pose()}
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
+        self.names = {id(one.shape): one.name for one in colliders(mechanism)}
+        self.rules = mechanism.contact_rules
         self.motions: dict[tuple[str, str], str] = {}
         self.starts: dict[str, float] = {}
         for shape in mechanism.world.shapes:
@@ -80,6 +84,7 @@ class _Writer:
             self._coupling(coupling)
         for force in self.tree.forces:
             self._force(force)
+        self._contacts()
         self._key()
         for tag, part in self.parts.items():
             if len(part) == 0 and tag != "worldbody":
@@ -193,24 +198,90 @@ class _Writer:
                 joint.set(key, repr(value))
 
     def _shape(self, element: Element, shape: Shape, back: Pose) -> None:
-        size = shape.size
-        halves = {
-            "box": [length / 2 for length in size],
-            "cylinder": [size[0], size[-1] / 2],
-            "capsule": [size[0], size[-1] / 2],
-        }
-        given = {"type": shape.kind, "size": text(halves.get(shape.kind, size)), "mass": "0"}
+        size, surface = shape.size, self._surface(shape)
+        if shape.kind in ("box", "cylinder", "capsule"):
+            # lengths are halved, radii are not
+            size = tuple(0.5 * length for length in size) if shape.kind == "box" else (size[0], 0.5 * size[1])
+        given = {"type": shape.kind, "size": text(size), "mass": "0"}
         if shape.kind == "mesh":
             if Path(shape.mesh).suffix.lower() not in _MESHES:
                 self.notes.skip("mesh that MuJoCo cannot read", shape.mesh)
                 return
             given = {"type": "mesh", "mesh": self._mesh(shape), "mass": "0"}
+        elif shape.kind == "plane":
+            given["size"] = "0 0 1"
+        elif shape.kind == "hull":
+            given = {"type": "mesh", "mesh": self._hull(shape), "mass": "0"}
+        elif shape.kind == "heightfield":
+            given = {"type": "hfield", "hfield": self._field(shape), "mass": "0"}
+            assert shape.heights is not None
+            low = rotate(shape.orientation, np.array((0.0, 0.0, shape.heights.min())))
+            shape = replace(shape, position=shape.position + low)
         given |= {"group": "1" if shape.visible else "3"}
-        if not shape.collides:
-            given |= {"contype": "0", "conaffinity": "0"}
+        given |= surface
         if shape.color is not None:
             given["rgba"] = text(shape.color)
         SubElement(element, "geom", given | _place(together(back, (shape.position, shape.orientation))))
+
+    def _surface(self, shape: Shape) -> dict[str, str]:
+        """Who collides with it, and how; usual numbers are left out."""
+        if not shape.collides:
+            return {"contype": "0", "conaffinity": "0"}
+        found = {}
+        if (name := self.names.get(id(shape))) is not None:
+            found["name"] = name
+        if (shape.group, shape.mask) != (1, 1):
+            # of the file's bits the highest is a sign
+            found |= {"contype": str(shape.group & 0x7FFFFFFF), "conaffinity": str(shape.mask & 0x7FFFFFFF)}
+        friction = shape.friction if self.rules is None or self.rules.friction is None else self.rules.friction
+        if friction == 0:
+            found["condim"] = "1"
+        elif friction != 1:
+            found["friction"] = f"{friction!r} 0.005 0.0001"
+        if shape.restitution:
+            self.notes.skip("restitution of a shape", shape.name)
+        return found
+
+    def _contacts(self) -> None:
+        """Pairs and exclusions."""
+        if self.rules is None:
+            return
+        if self.rules.combine != "larger" and self.rules.friction is None:
+            self.notes.skip("the smaller friction of two shapes, where MuJoCo takes the larger")
+        for a, b in self.rules.exclude:
+            if self.bodies.keys() >= {a, b}:
+                SubElement(self.parts["contact"], "exclude", body1=a, body2=b)
+        for a, b, friction in self.rules.pairs:
+            if not {a, b} <= set(self.names.values()):
+                continue
+            mu = self.rules.friction if friction is None else friction
+            given = (
+                {} if mu is None else {"condim": "1"} if mu == 0 else {"friction": f"{mu!r} {mu!r} 0.005 0.0001 0.0001"}
+            )
+            SubElement(self.parts["contact"], "pair", {"geom1": a, "geom2": b, **given})
+
+    def _hull(self, shape: Shape) -> str:
+        """The asset of a hull."""
+        assert shape.points is not None
+        name = f"hull {len(self.parts['asset'])}"
+        SubElement(self.parts["asset"], "mesh", name=name, vertex=text(shape.points.ravel()))
+        return name
+
+    def _field(self, shape: Shape) -> str:
+        """The asset of a height field, whose heights are parts of the largest above the least, the last row first."""
+        assert shape.heights is not None
+        name = f"field {len(self.parts['asset'])}"
+        rows, columns = shape.heights.shape
+        low, high = float(shape.heights.min()), float(shape.heights.max())
+        above = max(high - low, 1e-6)
+        given = {
+            "nrow": str(rows),
+            "ncol": str(columns),
+            "elevation": text(((shape.heights[::-1] - low) / above).ravel()),
+        }
+        given["size"] = text((shape.size[0] / 2, shape.size[1] / 2, above, 0.1))
+        SubElement(self.parts["asset"], "hfield", {"name": name, **given})
+        return name
 
     def _mesh(self, shape: Shape) -> str:
         """The asset of a mesh and scale, made once."""

@@ -37,6 +37,7 @@ from .markup import (
 from .notes import Notes
 from .sdf_frames import MODEL, Frames, pose_from, text_of
 from .sdf_nested import flatten
+from .sdf_surface import surface_of
 
 _BALL = "drake:ball_constraint"
 _KINDS = {
@@ -73,6 +74,7 @@ def read(
     merge_fixed: bool,
     packages: Mapping[str, str | os.PathLike[str]] | None,
     loop_tolerance: float,
+    contacts: bool,
     model: str | None = None,
 ) -> Mechanism:
     """See Mechanism.from_sdf."""
@@ -81,6 +83,8 @@ def read(
     with notes:
         reader = _Reader(parse(read_bytes(folders.model)), folders, notes, model)
         mechanism = reader.mechanism(merge_fixed=merge_fixed, loop_tolerance=loop_tolerance)
+        if contacts:
+            mechanism.add_contacts(combine="smaller")
     return mechanism
 
 
@@ -127,6 +131,7 @@ class _Reader:
         version = root.get("version", "1.6").split(".")[:2]
         self.axes_in_model = version[0] == "1" and version[-1].isdigit() and int(version[-1]) < 5
         self.frames = Frames(self.model)
+        self.collides_with_itself = text_of(self.model, "self_collide", "model", "false").strip() in ("1", "true")
         self.graph = Graph(notes)
         self.shapes = Shapes(_WORDS, folders, notes)
 
@@ -224,7 +229,7 @@ class _Reader:
 
     def _shape(self, element: Element, link: str) -> dict[str, Any] | None:
         where = f"link {link!r}: {element.tag}"
-        note_others(element, self.notes, link, ("pose", "geometry", "material"), ("name",))
+        note_others(element, self.notes, link, ("pose", "geometry", "material", "surface"), ("name",))
         geometry = geometry_of(element, link, self.notes)
         if geometry is None:
             return None
@@ -240,7 +245,12 @@ class _Reader:
                 words = (tint.text or "").split()
                 found["color"] = np.clip(numbers(tint.text, 3 if len(words) == 3 else 4, f"{where}: color"), 0, 1)
         visible = element.tag == "visual"
-        return found | {"name": element.get("name", ""), "visible": visible, "collides": not visible}
+        found |= {"name": element.get("name", ""), "visible": visible, "collides": not visible}
+        return (
+            found
+            if visible
+            else found | surface_of(element.find("surface"), self.collides_with_itself, where, self.notes)
+        )
 
     def _frame(self, name: str, element: Element) -> None:
         """A frame of the file becomes one of the link that it is attached to."""

@@ -71,6 +71,7 @@ def read(
     loops: Loops | None,
     packages: Mapping[str, str | os.PathLike[str]] | None,
     loop_tolerance: float,
+    contacts: bool,
 ) -> Mechanism:
     """See Mechanism.from_urdf."""
     folders = Folders(path, packages)
@@ -79,6 +80,8 @@ def read(
         mechanism = _Reader(parse(read_bytes(folders.model)), folders, notes).mechanism(
             floating=floating, merge_fixed=merge_fixed, loops=loops, loop_tolerance=loop_tolerance
         )
+        if contacts:
+            mechanism.add_contacts()
     return mechanism
 
 

@@ -99,6 +99,9 @@ class _Writer:
 
     def _shapes(self, link: Element, thing: Shaped, back: Pose) -> None:
         for shape in thing.shapes:
+            if shape.kind in ("plane", "heightfield", "hull"):
+                self.notes.skip(f"shape of kind {shape.kind}", shape.name or thing.label)
+                continue
             for tag, wanted in (("visual", shape.visible), ("collision", shape.collides)):
                 if wanted:
                     self._shape(SubElement(link, tag), shape, back)

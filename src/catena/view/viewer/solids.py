@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import floor, log10
@@ -13,6 +14,8 @@ from ..._util.rotation import IDENTITY, Array, cross, rotate, z_to
 from ...describe.shapes import Color, Shape
 from .mesh_files import read_triangles
 
+# edge of the square that is drawn of a plane (m)
+_PLANE = 10.0
 # sides of what is round
 _AROUND = 28
 
@@ -73,11 +76,36 @@ def solid(shape: Shape) -> list[tuple[Mesh, Color | None]]:
 
     Of a mesh whose file cannot be read, a ValueError says why.
     """
-    if shape.kind == "mesh":
+    if shape.kind == "ellipsoid":
+        parts = [(_plain(shape.kind, shape.size), shape.color)]
+    elif shape.kind == "mesh":
         parts = [(mesh.scaled(shape.size), shape.color or color) for mesh, color in read_mesh(shape.mesh)]
+    elif shape.points is not None:
+        parts = [(polyhedron(shape.points, shape.faces), shape.color)]
+    elif shape.heights is not None:
+        parts = [(ground(shape.heights, shape.size), shape.color)]
+    elif shape.kind == "plane":
+        parts = [(box((_PLANE, _PLANE, 0.0)), shape.color)]
     else:
         parts = [(_plain(shape.kind, shape.size), shape.color)]
     return [(mesh.placed(shape.position, shape.orientation), color) for mesh, color in parts]
+
+
+def polyhedron(points: Array, faces: Sequence[Sequence[int]]) -> Mesh:
+    """A convex polyhedron, its faces as fans of triangles."""
+    fans = [(face[0], face[k], face[k + 1]) for face in faces for k in range(1, len(face) - 1)]
+    return Mesh(points, np.array(fans, dtype=np.uint32), flat=True)
+
+
+def ground(heights: Array, size: Sequence[float]) -> Mesh:
+    """Heights (y, x) over a grid around the origin."""
+    rows, columns = heights.shape
+    x, y = (length * np.linspace(-0.5, 0.5, n) for length, n in zip(size, (columns, rows), strict=True))
+    points = np.column_stack((np.tile(x, rows), np.repeat(y, columns), heights.ravel()))
+    first = (columns * np.arange(rows - 1)[:, None] + np.arange(columns - 1)).ravel()
+    right, up = first + 1, first + columns
+    cells = np.concatenate((np.column_stack((first, right, up + 1)), np.column_stack((first, up + 1, up))))
+    return Mesh(points, cells.astype(np.uint32), flat=True)
 
 
 def _plain(kind: str, size: tuple[float, ...]) -> Mesh:
