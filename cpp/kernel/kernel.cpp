@@ -103,6 +103,7 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .relieve_size = relieve_size,
                        .relieve = relieve,
                        .clearances = find_clearances,
+                       .scene = make_scene,
                        .features = find_features,
                        .sweep = sweep_shapes};
 

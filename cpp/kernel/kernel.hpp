@@ -1,6 +1,8 @@
 // The functions of one instruction set, as a table.
 #pragma once
 
+#include <memory>
+
 #include "args/dynamics.hpp"
 #include "args/linear.hpp"
 #include "args/reach.hpp"
@@ -61,6 +63,7 @@ struct Kernel {
   long (*relieve_size)(const Layout&, const LoopGroups&);
   void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
   void (*clearances)(const ClearanceArgs&);
+  std::shared_ptr<const void> (*scene)(const ShapeArrays&, const std::vector<int>& pairs);
   void (*features)(const FeatureArgs&);
   void (*sweep)(const SweepArgs&);
 };

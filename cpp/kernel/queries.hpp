@@ -3,6 +3,8 @@
 // step of a run.
 #pragma once
 
+#include <memory>
+
 #include "args/dynamics.hpp"
 #include "args/linear.hpp"
 #include "args/reach.hpp"
@@ -35,6 +37,7 @@ DynamicsShape dynamics_shape(const Layout& layout, void* workspace, int* coordin
 void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& args);
 
 void find_clearances(const ClearanceArgs& args);
+std::shared_ptr<const void> make_scene(const ShapeArrays& shapes, const std::vector<int>& pairs);
 void find_features(const FeatureArgs& args);
 void sweep_shapes(const SweepArgs& args);
 

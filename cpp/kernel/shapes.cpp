@@ -1,8 +1,6 @@
 // What is asked of shapes at one pose: distances, features, and which are near.
 #include "kernel/queries.hpp"
-#include "physics/shapes/build.hpp"
-#include "physics/shapes/pair.hpp"
-#include "physics/shapes/sweep.hpp"
+#include "physics/shapes/scene.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -12,11 +10,11 @@ Pose<double> pose_of(const double* position, const double* orientation) {
   return {load3(position), matrix(load_quat(orientation))};
 }
 
-struct Scene {
+struct PosedScene {
   std::vector<Solid> solid;
   std::vector<Posed> posed;
 
-  Scene(const ShapeArrays& shapes, const ShapePoses& at) : solid(solids_of(shapes)), posed(solid.size()) {
+  PosedScene(const ShapeArrays& shapes, const ShapePoses& at) : solid(solids_of(shapes)), posed(solid.size()) {
     for (std::size_t k = 0; k < solid.size(); ++k) {
       const int body = solid[k].body;
       Wrench<double> velocity = {{0, 0, 0}, {0, 0, 0}};
@@ -29,8 +27,12 @@ struct Scene {
 
 }  // namespace
 
+std::shared_ptr<const void> make_scene(const ShapeArrays& shapes, const std::vector<int>& pairs) {
+  return std::make_shared<const Scene>(shapes, pairs);
+}
+
 void find_clearances(const ClearanceArgs& args) {
-  const Scene scene(args.shapes, args.poses);
+  const PosedScene scene(args.shapes, args.poses);
   std::vector<Box> box;
   const bool all = !(args.within < HUGE_VAL);
   if (!all)
@@ -47,7 +49,7 @@ void find_clearances(const ClearanceArgs& args) {
 }
 
 void find_features(const FeatureArgs& args) {
-  const Scene scene(args.shapes, args.poses);
+  const PosedScene scene(args.shapes, args.poses);
   const Posed &a = scene.posed[args.pair[0]], &b = scene.posed[args.pair[1]];
   Manifold found;
   found.margin = args.margin;
@@ -71,7 +73,7 @@ void find_features(const FeatureArgs& args) {
 }
 
 void sweep_shapes(const SweepArgs& args) {
-  const Scene scene(args.shapes, args.poses);
+  const PosedScene scene(args.shapes, args.poses);
   Sweep sweep;
   sweep.each_pair(scene.posed, args.margin, [&](int i, int j) { args.pair.push_back(i), args.pair.push_back(j); });
 }

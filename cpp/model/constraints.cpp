@@ -161,6 +161,13 @@ void Model::add_law_row(int l, RowKind rows) {
   add_constraint(c);
 }
 
+void Model::furnish(const void* scene, const std::vector<int>& first_law, const std::vector<int>& slot_count) {
+  first_stop_.clear();
+  for (const int law : first_law) first_stop_.push_back(laws_[law].stop);
+  slot_count_ = slot_count;
+  layout_.shapes = {scene, static_cast<int>(first_stop_.size()), first_stop_.data(), slot_count_.data()};
+}
+
 void Model::build_constraints(const Spec& spec) {
   const int joint_count = static_cast<int>(spec.joint.size());
   std::vector<int> carried(joint_count, -1);

@@ -96,6 +96,14 @@ struct TieInfo {
   double coefficient[most_terms];  // of the freedoms of the links
 };
 
+// pairs of shapes that may touch, whose contacts are hard stops, one after the other
+struct ShapePairs {
+  const void* scene = nullptr;  // what the kernel has made of the shapes (physics/shapes/scene.hpp)
+  int pair_count = 0;
+  const int* first_stop = nullptr;
+  const int* slot_count = nullptr;
+};
+
 struct LawInfo : Law {
   int constraint;                   // whose row it is, -1 if it acts at the nodes only
   int target_signal, force_signal;  // in place of the constants, -1 for none
@@ -186,7 +194,8 @@ struct Layout {
   const int* axis_law;
   int stop_count;
   const int* stop;  // (hard stop) -> law
-  int term_count;   // of all couplings, inactive ones too
+  ShapePairs shapes;
+  int term_count;  // of all couplings, inactive ones too
   const TermInfo* term;
   int tie_count;
   const TieInfo* tie;  // by the parent, the world last
@@ -263,6 +272,8 @@ class Model {
   Model& operator=(const Model&) = delete;
   const Layout& layout() const { return layout_; }
   const Elimination& elimination() const { return *elimination_; }
+  // pairs of shapes: the first law of each, how many follow it, and what the kernel knows of their shapes
+  void furnish(const void* scene, const std::vector<int>& first_law, const std::vector<int>& slot_count);
   // the layout with the program of the block LDU, which is made when it is first asked for, by any thread
   const Layout& with_elimination() const;
 
@@ -291,6 +302,7 @@ class Model {
   std::vector<LawInfo> laws_;
   std::vector<int> first_axis_law_, axis_law_;
   std::vector<int> stops_;
+  std::vector<int> first_stop_, slot_count_;
   std::vector<TermInfo> terms_;
   std::vector<TieInfo> ties_;
   std::vector<char> in_tie_;  // (link)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/isa.hpp"
+#include "physics/shapes/slots.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -43,6 +44,10 @@ struct Stop {
   // what the layout says of it: the law, its bounds, and the freedom that it measures, if the solver has that
   int law = 0, axis = -1, variable = -1;
   bool turns = false;
+  // of shapes: the features whose gap it measures, none while its slot is empty
+  bool shaped = false, seen = false;
+  Slot slot;
+  Feature feature;
   double sign = 1, lower = 0, upper = 0;
 
   // One that has been let go must be passed by more, or rounding, which is as large as bodies are fast, would have it
@@ -64,6 +69,8 @@ constexpr double free_to_leave = 1e-9;
 constexpr double rounded_speed = 1e-12;
 // Where there is none (rad or m), as checkpoints hold finite numbers.
 constexpr double no_bound = 1e300;
+// The gap of features that there are not (m).
+constexpr double no_gap = 1e3;
 // A measure is looked at before it can have made half a turn (rad or m).
 constexpr double most_room = 2.5;
 // Steps over which a measure near its bound is summed up before it is taken from poses again.

@@ -30,6 +30,27 @@ Core::Core(const CoreArguments& given)
     if (is_custom(given.joint_kind[j])) hook_rows_.push_back(given.joint_rows[j]);
 }
 
+void Core::furnish(const ShapeArrays& shapes, const std::vector<int>& pairs, const std::vector<int>& first_law,
+                   const std::vector<int>& slot_count) {
+  const Layout& layout = model_.layout();
+  require(!scene_, "the core has its shapes already");
+  require(pairs.size() == 2 * first_law.size() && slot_count.size() == first_law.size(), "pairs of shapes do not fit");
+  for (std::size_t p = 0; p < first_law.size(); ++p) {
+    require_between(slot_count[p], 1, most_told_features, "contacts of a pair of shapes");
+    require_between(first_law[p], 0, layout.law_count - slot_count[p], "laws of a pair of shapes");
+    for (int k = 0; k < slot_count[p]; ++k) {
+      const LawInfo& law = layout.law[first_law[p] + k];
+      require(law.stop >= 0 && law.axis < 0, "contacts of shapes are hard stops");
+      for (int e = 0; e < 2; ++e) {
+        const int body = shapes.body[pairs[2 * p + e]], link = body < 0 ? -1 : layout.body_link[body];
+        require(law.measure.end[e] == link, "contacts of shapes are between their bodies");
+      }
+    }
+  }
+  scene_ = kernel_.scene(shapes, pairs);
+  model_.furnish(scene_.get(), first_law, slot_count);
+}
+
 std::pair<std::vector<Status>, std::vector<Tally>> Core::run_batch(
     const Settings& settings, int threads, const Start& start, const LoadArrays& loads, const RowFunctions& rows,
     const SignalFunction& signals, int signal_count, const MemberArrays& numbers, const InInts<-1>& absent,

@@ -1,6 +1,7 @@
 // A mechanism that is compiled for a kernel, and all that can be asked of it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -34,6 +35,10 @@ class Core {
   explicit Core(const CoreArguments& given);
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
+  // pairs of shapes (pair, 2) and the laws of each, which are hard stops: the first, and how many; once, before all
+  // else
+  void furnish(const ShapeArrays& shapes, const std::vector<int>& pairs, const std::vector<int>& first_law,
+               const std::vector<int>& slot_count);
 
   // how every member ended, and how it got there
   std::pair<std::vector<Status>, std::vector<Tally>> run_batch(
@@ -192,6 +197,7 @@ class Core {
   Model model_;
   std::vector<int> hook_rows_;  // of every custom joint
   Offset term_count_;           // of all couplings, inactive ones too
+  std::shared_ptr<const void> scene_;
 };
 
 }  // namespace catena

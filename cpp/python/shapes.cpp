@@ -8,6 +8,7 @@
 #include "args/shapes.hpp"
 #include "kernel/kernels.hpp"
 #include "python/checks.hpp"
+#include "python/core.hpp"
 
 namespace catena {
 
@@ -167,6 +168,16 @@ struct Shapes {
                      .point = point.data()});
   }
 
+  void furnish(Core& core, const InInts<-1, 2>& pairs, const InInts<-1>& first_law,
+               const InInts<-1>& slot_count) const {
+    require_shape(pairs, {-1, 2}, "pairs");
+    for (std::size_t k = 0; k < pairs.shape(0); ++k) {
+      require_pair_of_shapes(pairs.data()[2 * k], pairs.data()[2 * k + 1]);
+      require(pairs.data()[2 * k] < pairs.data()[2 * k + 1], "the shapes of a pair must be in order");
+    }
+    core.furnish(arrays, taken<int>(pairs), taken<int>(first_law), taken<int>(slot_count));
+  }
+
   std::vector<std::pair<int, int>> near(const In<-1, 3>& position, const In<-1, 4>& orientation,
                                         const std::optional<In<-1, 3>>& velocity,
                                         const std::optional<In<-1, 3>>& angular_velocity, double time,
@@ -198,6 +209,7 @@ void bind_shapes(nb::module_& m) {
       .def("features", &Shapes::features, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a = none,
            "angular_velocity"_a = none, "time"_a = 0.0, "a"_a, "b"_a, "margin"_a, "other_position"_a,
            "other_orientation"_a, "kind"_a, "gap"_a, "normal"_a, "point"_a)
+      .def("furnish", &Shapes::furnish, "core"_a, nb::kw_only(), "pairs"_a, "first_law"_a, "slot_count"_a)
       .def("near", &Shapes::near, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a = none,
            "angular_velocity"_a = none, "time"_a = 0.0, "margin"_a = 0.0);
 }

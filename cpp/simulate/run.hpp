@@ -90,6 +90,7 @@ struct Runner {
     solver.clock.stop = room.stop;
     node.enter();
     stops.enter();
+    stops.horizon = std::fabs(args.dt);
     step.enter();
     progress.origin = args.start_time;
     progress.usual = args.dt;

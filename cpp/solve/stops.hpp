@@ -1,4 +1,4 @@
-// Hard stops: measures that must not leave their bounds.
+// Hard stops: measures that must not leave their bounds. Above 450 lines, as who is held is one state.
 //
 // A stop that is open has no part in the equations of a step; one that is held has its measure end at the bound. On a
 // freedom of the tree that takes no row (solve/tree/articulation.hpp), elsewhere a row of its own
@@ -20,6 +20,7 @@
 #include "physics/stop.hpp"
 #include "solve/freedoms.hpp"
 #include "solve/pivoting.hpp"
+#include "solve/shape_stops.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -39,6 +40,8 @@ struct Stops {
   Pivoting pivoting;
   double pace = 0, still = 0;  // travel of the last step; rates that rounding makes, where velocities arrive
   int due = 0;                 // steps until it is found anew which are near
+  bool stale = true;           // features of shapes are those of another node
+  double horizon = 0;          // time for which they are chosen
   const Layout& layout = solver.layout;
 
   int count() const { return layout.stop_count; }
@@ -57,6 +60,7 @@ struct Stops {
     before.angle[0] = from;
     if (law.measure.kind == JointKind::coupling) before = solver.rows_of(layout.constraint[law.constraint]);
     const RowSite of = {layout, law.measure, solver.body, solver.clock};
+    if (s.shaped) return StopRows::shape_rows(of, s, at_end, rows);
     if (at_end) return StopRows::measure_after(of, before, rows);
     static_cast<RowMemory&>(rows) = before;
     StopRows::measure_before(of, rows);
@@ -133,6 +137,9 @@ struct Stops {
       s.turns = turns(info.branch, law.axis - info.first_axis);
       freedom[freedom_count++] = s.variable;
     }
+    for (int p = 0; p < layout.shapes.pair_count; ++p)
+      for (int k = 0; k < layout.shapes.slot_count[p]; ++k) stop[layout.shapes.first_stop[p] + k].shaped = true;
+    stale = true;
     follow_bounds();
     room = travel = pace = 0;
   }
@@ -153,6 +160,12 @@ struct Stops {
   }
   // where all stand at the node
   void meet() {
+    if (layout.shapes.pair_count > 0 && stale && !fixed) {
+      refresh_shape_stops(layout, solver.body, horizon, stop);
+      stale = false;
+      // rows at the node are those of the new features
+      solver.place();
+    }
     if (!has_room(0) || due <= 0) look_at_all();
     each_near([&](Stop& s) {
       look(s);
@@ -242,8 +255,9 @@ struct Stops {
     each_near([&](const Stop& s) { touching += s.at != 0; });
     return 4 + 2 * touching;
   }
-  // after an impact some move away from their bound
+  // after an impact some move away from their bound, and shapes as they move then
   void leave() {
+    stale = true;
     each_near([&](Stop& s) {
       if (s.at == 0) return;
       s.left = -s.at * rate_of(s) > larger(free_to_leave, still);
@@ -423,6 +437,7 @@ struct Stops {
     if (!has_room(pace)) look_at_all();
     travel += pace;
     --due;
+    stale = true;
     each_near([&](Stop& s) {
       s.phi = s.held ? s.bound : at_end(s);
       recent[s.law] = s.phi;
@@ -438,8 +453,10 @@ struct Stops {
     visit.each(stop, count(), [](auto& to, Stop& s) {
       to(s.held), to(s.at), to(s.left), to(s.near), to(s.touched), to(s.bounces), to(s.phi), to(s.age);
       to(s.press_before), to(s.since), to(s.lower), to(s.upper);
+      to(s.slot.present), to(s.slot.kind), to(s.slot.flipped), to(s.slot.key[0]), to(s.slot.key[1]);
     });
     visit(room), visit(travel), visit(pace), visit(due);
+    stale = true;
   }
 };
 

@@ -48,6 +48,7 @@ from .results.impacts import Impact
 from .results.ranges import CoordinateRange
 from .results.report import Loop, Report
 from .results.run_warnings import StuckWarning
+from .results.shape_contacts import ContactRow
 from .results.trajectory import Trajectory
 from .simulate.batch import Batch, BatchError
 from .simulate.events import AtLimit, Event, Occurrence, Touch
@@ -85,6 +86,7 @@ __all__ = [
     "ConstantVelocity",
     "Contact",
     "ContactReader",
+    "ContactRow",
     "Convergence",
     "CoordinateRange",
     "Coupling",

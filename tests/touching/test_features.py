@@ -12,6 +12,7 @@ import catena as ct
 from catena import _core
 from catena._util import rotation as rot
 from catena._util.rotation import Array
+from catena.compile.compile import default_kernel
 from catena.compile.shapes import shape_set
 
 PAIRS = [(a, b) for n, a in enumerate(KINDS) for b in KINDS[n:]] + [("plane", b) for b in KINDS]
@@ -47,7 +48,7 @@ class Found:
             np.empty((count, MOST, 3)),
             np.empty((count, MOST, 3)),
         )
-        shapes.core.features(
+        shapes.core(default_kernel()).features(
             position=state.position,
             orientation=state.orientation,
             velocity=state.velocity,

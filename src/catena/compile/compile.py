@@ -25,6 +25,7 @@ from ..describe.measures import Measure, angle_measures, closing_costs
 from ..describe.signals import Signals
 from ..kinematics.unwrap import ByJoint
 from .row_selection import RowSelection, body_sizes, select_all
+from .shapes import ShapeSet, shape_set
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -129,6 +130,8 @@ class Compiled:
     coupling_count: int
     names: tuple[tuple[str, ...], tuple[str, ...]]  # of bodies and joints
     inputs: dict[str, tuple[int, int]]  # by the name of a force: its law, and which of the law's numbers
+    shapes: ShapeSet | None = None  # that collide, and the law of the first of their contacts
+    first_shape_law: int = 0
     loose_in_tree: list[str] | None = None  # massless bodies that the joint-space solver cannot hold, once looked for
 
     @cached_property
@@ -143,12 +146,17 @@ class Compiled:
         for name, value in (*self.arguments.items(), *vars(self.selection).items()):
             if name not in ("selection", "kernel"):
                 found.update(f"{name}:{value.tobytes().hex() if isinstance(value, np.ndarray) else value!r};".encode())
+        if self.shapes is not None:
+            found.update(self.shapes.digest)
         return found.hexdigest()
 
     @cached_property
     def core(self) -> _core.Core:
         """The core."""
-        return _core.Core(**self.arguments)
+        core = _core.Core(**self.arguments)
+        if self.shapes is not None:
+            self.shapes.furnish(core, self.first_shape_law)
+        return core
 
     @property
     def work(self) -> dict[str, float]:
@@ -354,7 +362,12 @@ def compile_rows(
     # a joint that is welded has no rows of its own
     given = [_row_function(joint) for joint in joints if isinstance(joint, GivenRows) and joint.name not in frozen]
     names, inputs = (tuple(mechanism.bodies), tuple(mechanism.joints)), _inputs(mechanism, parts)
-    return Compiled(arguments, given, signals, laws, terms, counters, selection, len(couplings), names, inputs)
+    touching = sum(contact.slots for contact in mechanism.shape_contacts) if parts else 0
+    shapes = shape_set(mechanism) if touching else None
+    return Compiled(
+        *(arguments, given, signals, laws, terms, counters, selection, len(couplings), names, inputs),
+        *(shapes, len(parts) - touching),
+    )
 
 
 def _drag(mechanism: Mechanism) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ from .. import _core
 from .._util.rotation import Array, rotate, to_matrix
 from ..describe.collisions import Collider, ContactRules, ShapePair, colliders, shape_pairs
 from ..describe.hulls import Face
+from ..describe.shape_contacts import ShapeContact
 from ..describe.shapes import Shape
 from ..kinematics.clearances import Clearance
-from .compile import default_kernel
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -30,6 +30,24 @@ _BOX_CORNERS = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for
 _BOX_FACES: tuple[Face, ...] = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
 
 
+class ShapeArrays(TypedDict):
+    """What the shapes of a core are made of."""
+
+    body_count: int
+    kind: NDArray[np.int32]
+    body: NDArray[np.int32]
+    frame: Array
+    size: Array
+    point_count: NDArray[np.int32]
+    point: Array
+    face_count: NDArray[np.int32]
+    corner_count: NDArray[np.int32]
+    corner: NDArray[np.int32]
+    grid_count: NDArray[np.int32]
+    grid_step: Array
+    height: Array
+
+
 @dataclass(frozen=True, eq=False)
 class ShapeSet:
     """All shapes of a mechanism that collide, and their pairs."""
@@ -38,13 +56,21 @@ class ShapeSet:
     pairs: list[ShapePair]
     body_rows: dict[str, int]
 
-    @cached_property
-    def core(self) -> _core.Shapes:
+    def core(self, kernel: str) -> _core.Shapes:
         """The same in the core."""
+        if kernel not in self._cores:
+            self._cores[kernel] = _core.Shapes(kernel=kernel, **self._arrays)
+        return self._cores[kernel]
+
+    @cached_property
+    def _cores(self) -> dict[str, _core.Shapes]:
+        return {}
+
+    @cached_property
+    def _arrays(self) -> ShapeArrays:
         solids = [_Solid(one.shape) for one in self.colliders]
         ints, kinds = np.int32, _core.shape_kinds()
-        return _core.Shapes(
-            kernel=default_kernel(),
+        return ShapeArrays(
             body_count=len(self.body_rows),
             kind=np.array([kinds.index(solid.kind) for solid in solids], dtype=ints),
             body=np.array([self.body_rows.get(one.owner.name, -1) for one in self.colliders], dtype=ints),
@@ -60,6 +86,27 @@ class ShapeSet:
             height=np.concatenate([np.zeros(0), *(solid.heights.ravel() for solid in solids)]),
         )
 
+    @property
+    def digest(self) -> bytes:
+        """All numbers, and what holds between pairs."""
+        return repr(self.pairs).encode() + b"".join(np.asarray(array).tobytes() for array in self._arrays.values())
+
+    def furnish(self, core: _core.Core, first_law: int) -> None:
+        """Give the core of a run its pairs, whose contacts are laws from there on, pair after pair."""
+        slots = [contact.slots for contact in self.contacts]
+        first = first_law + np.concatenate(((0,), np.cumsum(slots)[:-1]))
+        self.core(core.kernel).furnish(
+            core,
+            pairs=self.pair_places,
+            first_law=first.astype(np.int32),
+            slot_count=np.array(slots, dtype=np.int32),
+        )
+
+    @property
+    def contacts(self) -> list[ShapeContact]:
+        """The contact of every pair."""
+        return [ShapeContact(self.colliders[pair.a], self.colliders[pair.b], pair) for pair in self.pairs]
+
     @cached_property
     def pair_places(self) -> NDArray[np.int32]:
         """Colliders (pair, 2) of every pair."""
@@ -69,7 +116,9 @@ class ShapeSet:
         """See State.clearances."""
         count = len(self.pairs)
         gap, normal, on_a, on_b = np.empty(count), *(np.empty((count, 3)) for _ in range(3))
-        self.core.clearances(
+        from .compile import default_kernel
+
+        self.core(default_kernel()).clearances(
             position=position,
             orientation=orientation,
             pairs=self.pair_places,

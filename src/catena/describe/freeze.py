@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .forces import Force
     from .joint import BodyLike
     from .mechanism import Mechanism
+    from .shape_contacts import ShapeContact
     from .spanning_tree import SpanningTree
 
 Thing = TypeVar("Thing", bound=Strict)
@@ -46,7 +47,7 @@ class CompileCache:
     (redundancy.py), and those for which a warning was issued; the mechanism with placeholder masses removed, the names
     of these bodies and their share of the energy (placeholders.py); compiled mechanisms by kernel and purpose
     (compile.py); trees along which targets are reached, by the joints that come first (reach.py); shapes
-    that collide (compile/shapes.py).
+    that collide (compile/shapes.py), and their contacts (shape_contacts.py).
     """
 
     rows: dict[str, int] | None = None
@@ -61,6 +62,7 @@ class CompileCache:
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
     reach_trees: dict[tuple[str, ...], ReachTree] = field(default_factory=dict)
     shapes: ShapeSet | None = None
+    shape_contacts: tuple[ShapeContact, ...] | None = None
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:

@@ -1,7 +1,7 @@
 """Limits of a joint coordinate: hard or soft stops at both ends of its range, and the ratings of its drive.
 
 All one-sided constraints of a mechanism are listed here, in the order of the core's stops: ropes and limits of sums,
-which are forces, limits of joints, then contacts.
+which are forces, limits of joints, contacts, then contacts of shapes.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .forces import Force
     from .joint import Joint
     from .mechanism import Mechanism
+    from .shape_contacts import ShapeContact
 
 
 # arguments that act, and their names among the numbers of a law: of a hard stop, and of a soft one
@@ -114,7 +115,7 @@ def check_turn(limits: Limits, name: str, label: str) -> None:
 class Stop(NamedTuple):
     """Something one-sided: a coordinate of a joint, a rope or a sum of coordinates, the gap of a contact."""
 
-    item: Joint | Force | Contact
+    item: Joint | Force | Contact | ShapeContact
     coordinate: str
     limits: Limits
 
@@ -136,13 +137,14 @@ def hard_joint_stops(mechanism: Mechanism) -> list[tuple[Joint, str, Limits]]:
 
 
 def stops_of(mechanism: Mechanism) -> list[Stop]:
-    """Return all one-sided constraints: ropes and sums, limits of joint coordinates, then contacts."""
+    """Return all one-sided constraints: ropes and sums, limits of joint coordinates, contacts, then those of shapes."""
     contacts = mechanism.contacts.values()
     forces = [(force, part) for force in mechanism.forces.values() for part in force.parts if part.is_stop]
     return [
         *(Stop(force, "", Limits(**{key: part.law[key] for key in HARD})) for force, part in forces),
         *(Stop(*found) for found in joint_stops(mechanism)),
         *(Stop(contact, "", contact.limits) for contact in contacts),
+        *(Stop(contact, "", contact.limits) for contact in mechanism.shape_contacts for _ in range(contact.slots)),
     ]
 
 
@@ -150,6 +152,7 @@ def law_numbers(mechanism: Mechanism) -> list[int]:
     """Return the number of the core's law of every one-sided constraint, in the order of `stops_of`."""
     parts = [part for force in mechanism.forces.values() for part in force.parts]
     others = len(joint_stops(mechanism)) + len(mechanism.contacts)
+    others += sum(contact.slots for contact in mechanism.shape_contacts)
     return [*(k for k, part in enumerate(parts) if part.is_stop), *range(len(parts), len(parts) + others)]
 
 
@@ -176,4 +179,6 @@ def law_parts(mechanism: Mechanism) -> list[Part]:
     parts = [part for force in mechanism.forces.values() for part in force.parts]
     for joint, name, limits in joint_stops(mechanism):
         parts.append(Part(coordinate_measure(joint, name, joint.label), limits.law(), {}))
-    return parts + [Part(contact.measure, contact.limits.law(), {}) for contact in mechanism.contacts.values()]
+    touching = [(contact, 1) for contact in mechanism.contacts.values()]
+    touching += [(contact, contact.slots) for contact in mechanism.shape_contacts]
+    return parts + [Part(one.measure, one.limits.law(), {}) for one, count in touching for _ in range(count)]

@@ -30,6 +30,7 @@ from .inertia import Inertia, Solid
 from .joint import Joint
 from .measures import closing_costs
 from .posing import Posing
+from .shape_contacts import ShapeContact, shape_contacts
 from .showing import Posable
 from .spanning_tree import SpanningTree, find_tree, place_along
 
@@ -320,6 +321,11 @@ class Mechanism(MechanismFiles, Posing, Posable, Held):
 
         add_hulls(self, corners)
         self._contact_rules = rules
+
+    @property
+    def shape_contacts(self) -> tuple[ShapeContact, ...]:
+        """Pairs of shapes that collide in a run: none unless `add_contacts` was called."""
+        return shape_contacts(self)
 
     def clearances(self, state: State | None = None, *, within: float = inf) -> list[Clearance]:
         """Return gap, normal and nearest points of each pair of shapes that can collide, in a state.

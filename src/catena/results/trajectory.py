@@ -25,6 +25,7 @@ from .efforts import ForceHistory, InputEfforts
 from .files import TrajectoryFiles
 from .histories import CouplingHistory
 from .impacts import Impact, impact_rows, impacts_of
+from .shape_contacts import ContactRow, contact_rows
 
 if TYPE_CHECKING:
     from .._util.provenance import RunInfo
@@ -358,6 +359,11 @@ class Trajectory(TrajectoryFiles, Playable, Recorded, analysis.JointSpace, Reada
                 "member alone with run(state=...)"
             )
         return impacts_of(self.mechanism, self.made.impacts)
+
+    @property
+    def contacts(self) -> list[ContactRow]:
+        """Shapes that press on each other, node by node; `pandas.DataFrame(run.contacts)` is a table."""
+        return contact_rows(self)
 
     def dissipated(self, name: str | Joint | Contact | None = None) -> Array:
         """Return the energy (step,) in J that impacts have dissipated since the first node.

@@ -97,7 +97,9 @@ class Plan:
         """Forces, limited coordinates and contacts in the order of the core's laws."""
         forces = [force.label for force in self.mechanism.forces.values() for _ in force.parts]
         limited = [f"{joint.label} ({name})" for joint, name, _ in joint_stops(self.mechanism)]
-        return forces + limited + [contact.label for contact in self.mechanism.contacts.values()]
+        touching = [contact.label for contact in self.mechanism.contacts.values()]
+        shapes = [contact.label for contact in self.mechanism.shape_contacts for _ in range(contact.slots)]
+        return forces + limited + touching + shapes
 
     def is_coordinate(self, law: int) -> bool:
         """Whether a law of the core is a limit of a joint coordinate."""
