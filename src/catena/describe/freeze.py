@@ -46,7 +46,7 @@ class CompileCache:
     (redundancy.py), and those for which a warning was issued; the mechanism with placeholder masses removed, the names
     of these bodies and their share of the energy (placeholders.py); compiled mechanisms by kernel and purpose
     (compile.py); trees along which targets are reached, by the joints that come first (reach.py); shapes
-    that collide (compile/shapes.py).
+    that collide (compile/shapes.py); the mechanism with their contacts with planes (plane_contacts.py).
     """
 
     rows: dict[str, int] | None = None
@@ -61,6 +61,7 @@ class CompileCache:
     compiled: dict[tuple[str, str], Compiled] = field(default_factory=dict)
     reach_trees: dict[tuple[str, ...], ReachTree] = field(default_factory=dict)
     shapes: ShapeSet | None = None
+    with_plane_contacts: Mechanism | None = None
 
 
 def copied(mechanism: Mechanism, owner: str = "") -> Mechanism:

@@ -24,6 +24,7 @@ from ..compile.compile import Compiled, start_arrays
 from ..compile.row_selection import RowSelection
 from ..describe.limits import joint_stops, without_limits
 from ..describe.mechanism import Mechanism
+from ..describe.plane_contacts import with_plane_contacts
 from ..kinematics.state import State
 from ..results.accuracy import NOT_ESTIMATED, USUAL_ACCURACY
 from .build import Build, Original
@@ -334,7 +335,7 @@ def make_plan(
     if kernel is not None and not isinstance(kernel, str):
         raise ValueError(f"kernel must be the name of one, got {kernel!r}")
     snapshot = original.snapshot if limits == "enforce" else without_limits(original.snapshot)
-    build = Build(lightened(snapshot), kernel)
+    build = Build(with_plane_contacts(lightened(snapshot)), kernel)
     warn_of(build.mechanism, build.compiled.selection)
     placeholders.warn_of(original.snapshot)
     _refuse_solver(build, solver)

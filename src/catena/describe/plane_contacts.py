@@ -1,0 +1,99 @@
+"""Contacts of colliding shapes with planes, which runs simulate: those of balls, and of the corners of polyhedra.
+
+A ball touches a plane at the distance of its radius from its center; a capsule as two balls, a box or a hull by its
+corners.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._util.rotation import Array, rotate
+from .._util.status import CatenaWarning, warn
+from .collisions import Collider, colliders, shape_pairs
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
+
+# pairs that are named in a warning
+_NAMED = 3
+
+
+def with_plane_contacts(mechanism: Mechanism) -> Mechanism:
+    """Return the mechanism with a contact for every ball or corner of a shape that may meet a plane, or itself.
+
+    A warning names the pairs that runs do not simulate: all without a plane, and cylinders and height fields.
+    """
+    mechanism = mechanism.snapshot()
+    if mechanism.contact_rules is None:
+        return mechanism
+    known = mechanism._known
+    if known.with_plane_contacts is None:
+        known.with_plane_contacts = _expanded(mechanism)
+    return known.with_plane_contacts
+
+
+def _expanded(mechanism: Mechanism) -> Mechanism:
+    found, left = colliders(mechanism), []
+    made, rules = mechanism.copy(), mechanism.contact_rules
+    for pair in () if rules is None else shape_pairs(mechanism, found, rules):
+        one, plane = found[pair.a], found[pair.b]
+        if one.shape.kind == "plane":
+            one, plane = plane, one
+        if plane.shape.kind != "plane" or one.owner is mechanism.world or (balls := _balls(one)) is None:
+            left.append(f"{one.name!r} and {plane.name!r}")
+            continue
+        at, normal = (
+            _seen(plane, np.zeros(3)),
+            rotate(plane.owner.orientation, _turned(plane, np.array((0.0, 0.0, 1.0)))),
+        )
+        for k, center in enumerate(balls, 1):
+            name = f"{one.name} on {plane.name}" + (f" {k}" if len(balls) > 1 else "")
+            # a run that goes on from a file has them already
+            if name in made.contacts:
+                continue
+            made.add_contact(
+                one.owner.name,
+                plane.owner.name,
+                at=_seen(one, center),
+                radius=one.shape.size[0] if one.shape.kind in ("sphere", "capsule") else 0.0,
+                point=at,
+                normal=normal,
+                friction=pair.friction,
+                restitution=pair.restitution,
+                name=name,
+            )
+    if left:
+        others = f" and {len(left) - _NAMED} other pairs" if len(left) > _NAMED else ""
+        warn(
+            CatenaWarning(
+                "runs simulate contacts of spheres, capsules, boxes and hulls with planes; these shapes pass through "
+                f"each other: {'; '.join(left[:_NAMED])}{others} (m.clearances() has their distances)"
+            )
+        )
+    return made.snapshot()
+
+
+def _balls(one: Collider) -> Array | None:
+    """Centers (k, 3) of the balls or points by which a shape touches planes, in its frame; None if it has others."""
+    size = np.array(one.shape.size)
+    if one.shape.kind == "sphere":
+        return np.zeros((1, 3))
+    if one.shape.kind == "capsule":
+        return np.array([(0.0, 0.0, end * size[1] / 2) for end in (-1, 1)])
+    if one.shape.kind == "box":
+        return np.array(list(product((-0.5, 0.5), repeat=3))) * size
+    return one.shape.points
+
+
+def _turned(one: Collider, vector: Array) -> Array:
+    """A vector of a shape's frame in that of its body."""
+    return rotate(one.shape.orientation, vector)
+
+
+def _seen(one: Collider, point: Array) -> Array:
+    """A point of a shape's frame in the world, in the described pose."""
+    return one.owner.position + rotate(one.owner.orientation, one.shape.position + _turned(one, point))
