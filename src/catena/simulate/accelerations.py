@@ -75,7 +75,8 @@ class Accelerations:
             (enforced, enforced_drift),
             (outwards[:, None] * rows[one_sided], outwards * drift[one_sided]),
         )
-        return equations.accelerations_of_bodies(found[None])[0]
+        bodies: Array = equations.accelerations_of_bodies(found[None])[0]
+        return bodies
 
     def _standing(self, equations: Equations, moved: dict[int, Limits]) -> tuple[Array, Array, Array]:
         """Of each stop: -1 or 1 at its lower or upper bound, 2 if these are the same, else 0; rows and drifts."""
