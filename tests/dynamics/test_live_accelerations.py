@@ -129,3 +129,16 @@ def test_one_of_two_stops_lets_go() -> None:
     linear, angular = live.accelerations()
     np.testing.assert_allclose(angular[0], (0, -turning, 0), rtol=0, atol=1e-12)
     np.testing.assert_allclose(linear[0], (0, 0, turning), rtol=0, atol=1e-12)
+
+
+def test_a_limited_sum_of_coordinates_shares_the_push() -> None:
+    """Where x_a + x_b may not grow, 1 kg that is pushed with 4 N moves 3 kg back with 3 N."""
+    m = Mechanism()
+    for name, mass, y in (("a", 1.0, 0.0), ("b", 3.0, 1.0)):
+        m.add_body(name, ct.box((0.1, 0.1, 0.1), mass=mass), position=(0, y, 0))
+        m.add_joint(ct.Prismatic("world", name, axis=(1, 0, 0), at=(0, y, 0), name=f"rail {name}"))
+    m.add_force(ct.SumLimits([("rail a", 1.0), ("rail b", 1.0)], ct.Limits(-0.5, 0.0), name="sum"))
+    live = Simulator(m, 0.01).start()
+    for push, expected in ((4.0, (1.0, -1.0)), (-4.0, (-4.0, 0.0))):
+        live.hold({"a": (push, 0, 0)})
+        np.testing.assert_allclose(live.accelerations()[0][:, 0], expected, rtol=0, atol=1e-12)
