@@ -28,6 +28,7 @@ struct DynamicsArgs {
   // which forces act: gravity; springs, dampers, drag and friction; motors and servos
   bool gravity = true, passive = true, actuators = true;
   const double* accelerations = nullptr;  // (pose, freedom) of the freedoms, null for none
+  const double* loads = nullptr;          // (pose, body, 6) on centers of mass, world frame, null for none
   const double* exerted = nullptr;        // (pose, freedom) efforts that `answers` are to, null for none
   bool numbered = false;                  // the workspace has been used for this layout before
   int point_count = 0;
@@ -37,11 +38,14 @@ struct DynamicsArgs {
   double* rates = nullptr;             // (pose, freedom)
   double* efforts = nullptr;           // (pose, freedom) that the accelerations take beyond the forces that act
   double* answers = nullptr;           // (pose, freedom) accelerations, where all rotors are on freedoms of the tree
+  double* links = nullptr;             // (pose, 2, body, 3) accelerations of bodies at `answers`, and angular ones
   double* mass = nullptr;              // (pose, freedom, freedom)
   double* basis = nullptr;             // (pose, point, 6, freedom): velocity of the point and of turning, world frame
   double* drift = nullptr;             // (pose, point, 6): their derivatives at the given accelerations
   double* rows = nullptr;              // (pose, row, freedom) of all constraints that are no joints of the tree
   double* row_drift = nullptr;         // (pose, row): second derivatives of gaps at the given accelerations
+  double* stops = nullptr;             // (pose, stop, 3): measures of hard stops and their first two derivatives
+  double* stop_rows = nullptr;         // (pose, stop, freedom)
   double* coordinate_rows = nullptr;   // (pose, coordinate, freedom)
   double* coordinate_drift = nullptr;  // (pose, coordinate)
 };

@@ -9,6 +9,7 @@
 
 #include "dynamics/tree_motion.hpp"
 #include "physics/rows/constraint.hpp"
+#include "physics/rows/stop.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -67,6 +68,7 @@ struct RowMotion {
     const int rows = row_count(layout);
     if (args.rows) find_rows(args, pose, args.rows + pose * rows * static_cast<long>(tree.count));
     if (args.row_drift) find_drift(args, pose, args.row_drift + pose * rows);
+    if (args.stops) find_stops(args, pose);
     if (args.coordinate_rows) {
       const long size = static_cast<long>(layout.coordinate_count) * tree.count;
       double* const out = args.coordinate_rows + pose * size;
@@ -159,6 +161,49 @@ struct RowMotion {
       rows.g[0] = 0;
       use(row++, c, rows, 0);
     }
+  }
+  // hard stops: the row of what each measures
+  template <class Use>
+  void each_stop(Use&& use, const DynamicsArgs& args, long pose, int instant) {
+    const Clock clock = clock_at(args, pose, instant);
+    for (int k = 0; k < layout.stop_count; ++k) {
+      const ConstraintInfo& c = layout.law[layout.stop[k]].measure;
+      const RowSite site = {layout, c, body, clock};
+      JointRows rows;
+      rows.angle[0] = args.law_start[pose * layout.law_count + layout.stop[k]];
+      count_terms(c, args.term_start + pose * args.term_count, rows);
+      StopRows::measure_before(site, rows);
+      use(k, c, rows);
+    }
+  }
+  void find_stops(const DynamicsArgs& args, long pose) {
+    const int count = layout.stop_count;
+    double* const found = args.stops + 3L * pose * count;
+    const auto rate = [&](const ConstraintInfo& c, const JointRows& r, auto&& motion) {
+      double sum = 0;
+      for (int e = 0; e < c.end_count; ++e)
+        if (c.end[e] >= 0) sum += along(r.w[e], motion(tree.link[c.end[e]]));
+      return sum;
+    };
+    const auto velocity = [](const TreeLink& l) { return l.velocity; };
+    // where the last derivatives come from stands behind them for a while
+    differentiate(args, pose, count, found, [&](int instant, double* rates) {
+      each_stop([&](int k, const ConstraintInfo& c, const JointRows& r) { rates[k] = rate(c, r, velocity); }, args,
+                pose, instant);
+    });
+    for (int k = count - 1; k >= 0; --k) found[3 * k + 2] = found[k];
+    move_to(args, pose, 0);
+    double* const rows = args.stop_rows + pose * count * static_cast<long>(tree.count);
+    for (long k = 0; k < count * static_cast<long>(tree.count); ++k) rows[k] = 0;
+    each_stop(
+        [&](int k, const ConstraintInfo& c, const JointRows& r) {
+          found[3 * k] = r.g[0];
+          found[3 * k + 1] = rate(c, r, velocity);
+          found[3 * k + 2] += rate(c, r, [](const TreeLink& l) { return l.acceleration; });
+          for (int e = 0; e < c.end_count; ++e)
+            if (c.end[e] >= 0) tree.add_row(c.end[e], r.w[e], 1, rows + k * static_cast<long>(tree.count));
+        },
+        args, pose, 0);
   }
   // joints with coordinates, the link that each carries or -1, and which coordinates
   template <class Use>

@@ -16,7 +16,11 @@ struct TreeForces {
   void find(const DynamicsArgs& args, long pose) {
     for (int i = 0; i < layout.link_count; ++i) {
       tree.link[i].load = {{0, 0, 0}, {0, 0, 0}};
-      if (args.gravity) tree.link[i].load.f = layout.link[i].mass * load3(layout.link[i].gravity);
+      if (args.loads) {
+        const double* const on = args.loads + 6 * (pose * layout.link_count + layout.link[i].body);
+        tree.link[i].load = {load3(on), load3(on + 3)};
+      }
+      if (args.gravity) tree.link[i].load.f += layout.link[i].mass * load3(layout.link[i].gravity);
       if (args.passive && layout.drag) resist_air(i, layout.drag + 6L * i);
     }
     for (int k = 0; args.passive && k < layout.rotary_count; ++k) resist_turns(layout.constraint[layout.rotary[k]]);

@@ -23,14 +23,15 @@ struct DynamicsRoom {
   LoopInverse loops;
 };
 DynamicsRoom dynamics_room(const Layout& layout, Arena& arena) {
-  const int rows = RowMotion::row_count(layout), coordinates = layout.coordinate_count;
+  const int rows = RowMotion::row_count(layout), coordinates = layout.coordinate_count, stops = layout.stop_count;
+  const int others = coordinates > stops ? coordinates : stops;
   const long entries = 6L * rows * layout.link_count;
   return {.link = arena.take<TreeLink>(layout.link_count),
           .axis = arena.take<TreeAxis>(6L * layout.link_count),
           .row_of = arena.take<int>(6L * layout.link_count),
           .law = arena.take<Law>(layout.law_count),
           .body = arena.take<Body<double>>(layout.link_count),
-          .now = arena.take<double>(rows > coordinates ? rows : coordinates),
+          .now = arena.take<double>(rows > others ? rows : others),
           .freedoms = arena.take<int>(1),
           .articulation = arena.take<Articulation>(layout.link_count),
           .answer = arena.take<AxisAnswer>(6L * layout.link_count),
@@ -67,6 +68,14 @@ void find_point(const Layout& layout, const TreeMotion& tree, const DynamicsArgs
     const Wrench<double>&a = l.acceleration, &v = l.velocity;
     store3(args.drift + 6 * place, a.f + cross(a.t, r) + cross(v.t, cross(v.t, r)));
     store3(args.drift + 6 * place + 3, a.t);
+  }
+}
+
+// accelerations of all bodies, then angular ones
+void tell_links(const Layout& layout, const TreeMotion& tree, double* out) {
+  for (int i = 0; i < layout.link_count; ++i) {
+    store3(out + 3 * layout.link[i].body, tree.link[i].acceleration.f);
+    store3(out + 3 * (layout.link_count + layout.link[i].body), tree.link[i].acceleration.t);
   }
 }
 
@@ -115,7 +124,8 @@ void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& ar
   TreeInverse inverse{tree, room.articulation, room.answer, room.rotor};
   LoopInverse loops = room.loops;
   loops.freedoms = tree.count;
-  const bool accelerates = args.answers || args.efforts || args.drift || args.row_drift || args.coordinate_drift;
+  const bool accelerates =
+      args.answers || args.efforts || args.drift || args.row_drift || args.coordinate_drift || args.stops;
   for (long pose = 0; pose < args.count; ++pose) {
     const long first = pose * tree.count;
     tree.place(args, pose);
@@ -135,6 +145,10 @@ void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& ar
       inverse.factor();
       inverse.solve(out);
       if (loops.rows > 0) loops.close(inverse, rows, args, pose, out);
+      if (args.links) {
+        tree.accelerate(out);
+        tell_links(layout, tree, args.links + 6 * pose * layout.link_count);
+      }
     }
     if (args.mass) {
       double* const out = args.mass + first * tree.count;

@@ -134,7 +134,8 @@ class Core {
                 const std::optional<Out<-1, -1, -1>>& constraint_rows,
                 const std::optional<Out<-1, -1>>& constraint_drift,
                 const std::optional<Out<-1, -1, -1>>& coordinate_rows,
-                const std::optional<Out<-1, -1>>& coordinate_drift) const;
+                const std::optional<Out<-1, -1>>& coordinate_drift, const std::optional<Out<-1, -1, 3>>& stops,
+                const std::optional<Out<-1, -1, -1>>& stop_rows) const;
 
   // see StressArgs
   void relieve(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientation, const RowFunctions& rows,

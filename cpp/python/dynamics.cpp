@@ -41,7 +41,8 @@ void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientat
                     const std::optional<Out<-1, -1, -1>>& constraint_rows,
                     const std::optional<Out<-1, -1>>& constraint_drift,
                     const std::optional<Out<-1, -1, -1>>& coordinate_rows,
-                    const std::optional<Out<-1, -1>>& coordinate_drift) const {
+                    const std::optional<Out<-1, -1>>& coordinate_drift, const std::optional<Out<-1, -1, 3>>& stops,
+                    const std::optional<Out<-1, -1, -1>>& stop_rows) const {
   const Layout& own = model_.layout();
   const auto count = static_cast<Offset>(position.shape(0)),
              points = point_body ? static_cast<Offset>(point_body->shape(0)) : Offset{0};
@@ -105,9 +106,12 @@ void Core::dynamics(const In<-1, -1, 3>& position, const In<-1, -1, 4>& orientat
       .drift = at(drift, {count, points, 6}, "drift"),
       .rows = at(constraint_rows, {count, shape.rows, freedoms}, "rows"),
       .row_drift = at(constraint_drift, {count, shape.rows}, "drift of rows"),
+      .stops = at(stops, {count, layout.stop_count, 3}, "stops"),
+      .stop_rows = at(stop_rows, {count, layout.stop_count, freedoms}, "rows of stops"),
       .coordinate_rows = at(coordinate_rows, {count, coordinates, freedoms}, "rows of coordinates"),
       .coordinate_drift = at(coordinate_drift, {count, coordinates}, "drift of coordinates"),
   };
+  require(!args.stops == !args.stop_rows, "stops are asked for with their rows");
   kernel_.dynamics(layout, space.get(), args);
   calls.rethrow();
 }

@@ -102,7 +102,7 @@ nb::object TreeEquations::find(Asked asked, const nb::object& x, const nb::objec
   if (nb::try_cast(x, live, false) && live) {
     if (live->serial() != admitted_) return nb::none();
     // mass matrix and efforts of loops need more
-    if (rows_ > 0 && asked != Asked::accelerations) return nb::none();
+    if (rows_ > 0 && asked != Asked::accelerations && asked != Asked::bodies) return nb::none();
     const bool turns = !laws_.empty() || !terms_.empty();
     const Live::View node = live->view(turns);
     if (turns) {
@@ -116,12 +116,31 @@ nb::object TreeEquations::find(Asked asked, const nb::object& x, const nb::objec
     args.angular_velocity = node.angular_velocity;
     args.inputs = node.inputs;
     if (rows_ > 0) args.instant = instant_of(args);
+    if (asked == Asked::bodies) return bodies(args, *live);
     return answer(asked, args, {}, given);
   }
   if (rows_ > 0 || freedoms_ != layout_.coordinate_count) return nb::none();
   if (!PyTuple_CheckExact(x.ptr()) || PyTuple_GET_SIZE(x.ptr()) != 2) return nb::none();
   return of_coordinates(asked, nb::borrow(PyTuple_GET_ITEM(x.ptr(), 0)), nb::borrow(PyTuple_GET_ITEM(x.ptr(), 1)),
                         given, args);
+}
+
+nb::object TreeEquations::bodies(DynamicsArgs& args, Live& live) {
+  const auto n = static_cast<std::size_t>(layout_.link_count);
+  const std::optional<Matrix6> loads = live.loads();
+  if (loads) args.loads = loads->data();
+  args.law_start = law_start_.data();
+  args.term_start = term_start_.data();
+  found_.resize(freedoms_);
+  args.answers = found_.data();
+  auto* out = new double[6 * n];
+  const nb::capsule owner(out, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  args.links = out;
+  core_->kernel().dynamics(layout_, space_.get(), args);
+  numbered_ = true;
+  // at a singular pose, the caller finds them in another way
+  if (rows_ > 0 && !all_finite(found_.data(), found_.size())) return nb::none();
+  return nb::cast(nb::ndarray<nb::numpy, double>(out, {2, n, 3}, owner));
 }
 
 nb::object TreeEquations::of_coordinates(Asked asked, const nb::object& coordinates, const nb::object& rates,

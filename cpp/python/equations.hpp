@@ -11,7 +11,7 @@
 namespace catena {
 
 // what is asked for
-enum class Asked { mass, rates, efforts, accelerations };
+enum class Asked { mass, rates, efforts, accelerations, bodies };
 
 class TreeEquations {
  public:
@@ -25,7 +25,8 @@ class TreeEquations {
 
   // Arrays with the axes of the poses in front; None where the caller has to find it in another way: of a live
   // mechanism that it has not admitted, or of anything else but a live mechanism or a pair of arrays; `given` are
-  // accelerations or efforts
+  // accelerations or efforts. Of bodies (2, body, 3): accelerations and angular ones of a live mechanism under the
+  // loads that it holds, without hard stops
   nb::object find(Asked asked, const nb::object& x, const nb::object& given, bool passive, bool actuators);
   // this live mechanism is one of these bodies
   void admit(const Live& live) { admitted_ = live.serial(); }
@@ -37,6 +38,7 @@ class TreeEquations {
     std::vector<std::size_t> axes;
   };
   nb::object answer(Asked asked, DynamicsArgs& args, const std::vector<std::size_t>& axes, const nb::object& given);
+  nb::object bodies(DynamicsArgs& args, Live& live);
   nb::object of_coordinates(Asked asked, const nb::object& coordinates, const nb::object& rates,
                             const nb::object& given, DynamicsArgs& args);
   void count_turns(Offset pose, const double* coordinates);

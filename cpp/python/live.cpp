@@ -200,50 +200,42 @@ bool Live::rebound() {
   return !failed();
 }
 
-std::tuple<Matrix, Matrix, Status> Live::accelerations() {
+namespace {
+
+// factor a x b to a sum
+void add_cross(double factor, const double* a, const double* b, double* sum) {
+  for (int k = 0; k < 3; ++k) sum[k] += factor * (a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3]);
+}
+// a vector by a unit quaternion, the scalar first
+void turn(const double* q, double* v) {
+  double half[3] = {}, whole[3] = {v[0], v[1], v[2]};
+  add_cross(2, q + 1, v, half);
+  for (int k = 0; k < 3; ++k) whole[k] += q[0] * half[k];
+  add_cross(1, q + 1, half, whole);
+  std::copy_n(whole, 3, v);
+}
+
+}  // namespace
+
+std::optional<Matrix6> Live::loads() {
   const InUse use(in_use_);
   require_standing();
-  show_velocities();
   take_inputs();
+  const HeldLoads& from = args_.wants ? args_.wanted : args_.held;
+  if (from.count == 0) return std::nullopt;
   const auto n = static_cast<std::size_t>(layout_.link_count);
-  const auto zeros = [n] {
-    auto* numbers = new double[3 * n]();
-    const nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
-    return Matrix(numbers, {n, 3}, owner);
-  };
-  const Matrix linear = zeros(), angular = zeros();
-  // the slope of a parabola through the velocities of this node and the next two
-  const auto add = [&](double weight) {
-    for (std::size_t k = 0; k < 3 * n; ++k) {
-      linear.data()[k] += weight / args_.dt * memory_->velocity[k];
-      angular.data()[k] += weight / args_.dt * memory_->angular_velocity[k];
-    }
-  };
-  Status status = args_.status;
-  if (failed()) return {linear, angular, status};
-  const Tally tally = args_.tally;
-  const Node before = keep();
-  const Status here = status;
-  const bool later = args_.velocities_later;
-  args_.steps = 1;
-  args_.velocities_later = false;
-  add(-1.5);
-  for (const double weight : {2.0, -0.5}) {
-    {
-      nb::gil_scoped_release release;
-      core_->kernel().go_on(space_.get(), args_);
-    }
-    status = args_.status;
-    if (calls_.stopped() || status.code != StatusCode::done) break;
-    add(weight);
+  auto* numbers = new double[6 * n];
+  const nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+  std::copy_n(from.values, 6 * n, numbers);
+  for (std::size_t k = 0; k < n && !from.plain; ++k) {
+    double* const row = numbers + 6 * k;
+    const double* const q = memory_->orientation.data() + 4 * k;
+    if (from.in_body_frame[k]) turn(q, row), turn(q, row + 3);
+    double arm[3] = {from.point[3 * k], from.point[3 * k + 1], from.point[3 * k + 2]};
+    turn(q, arm);
+    add_cross(1, arm, row, row + 3);
   }
-  go_back(before);
-  args_.velocities_later = later;
-  args_.status = here;
-  args_.tally = tally;
-  node_has_moved();
-  calls_.rethrow();
-  return {linear, angular, status};
+  return Matrix6(numbers, {n, 6}, owner);
 }
 
 std::tuple<Matrix, Matrix, LinearOutcome> Live::linear_step() {

@@ -19,6 +19,7 @@ namespace catena {
 using ControlFunction = nb::typed<nb::callable, nb::object(double, nb::any)>;  // the time, and the Live
 using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using Matrix = nb::ndarray<nb::numpy, double, nb::shape<-1, 3>>;
+using Matrix6 = nb::ndarray<nb::numpy, double, nb::shape<-1, 6>>;
 
 class Live {
  public:
@@ -54,9 +55,9 @@ class Live {
   Numbers checkpoint();
   // the multipliers of the node, as a run records them
   Numbers multipliers();
-  // accelerations of bodies (body, 3) and angular ones, from the node on with what stands in `input`; how the steps
-  // that tell them went, after which all is as before
-  std::tuple<Matrix, Matrix, Status> accelerations();
+  // what acts on bodies (body, 6) from the node on, as forces and torques on centers of mass in the world frame, none
+  // if nothing is held; it has to stand at a node, with finite inputs
+  std::optional<Matrix6> loads();
   // the next step linearized, with what stands in `input`: changes of coordinates and rates by these (2 n, 2 n), and by
   // inputs (2 n, input); after which all is as before
   std::tuple<Matrix, Matrix, LinearOutcome> linear_step();

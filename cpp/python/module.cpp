@@ -285,7 +285,8 @@ void bind_core(nb::module_& m) {
            "accelerations"_a = nb::none(), "point_body"_a = nb::none(), "point"_a = nb::none(),
            "rows"_a = RowFunctions(), "rates"_a = nb::none(), "efforts"_a = nb::none(), "mass"_a = nb::none(),
            "basis"_a = nb::none(), "drift"_a = nb::none(), "constraint_rows"_a = nb::none(),
-           "constraint_drift"_a = nb::none(), "coordinate_rows"_a = nb::none(), "coordinate_drift"_a = nb::none())
+           "constraint_drift"_a = nb::none(), "coordinate_rows"_a = nb::none(), "coordinate_drift"_a = nb::none(),
+           "stops"_a = nb::none(), "stop_rows"_a = nb::none())
       .def("relieve", &Core::relieve, nb::kw_only(), "position"_a, "orientation"_a, "rows"_a, "signals"_a, "size"_a,
            "scale"_a, "multipliers"_a)
       .def("explore", &Core::explore, nb::kw_only(), "loop_tolerance"_a, "position"_a, "orientation"_a, "term_start"_a,
@@ -417,7 +418,7 @@ void bind_live(nb::module_& m) {
            "poll"_a.none() = nb::none())
       .def("checkpoint", &Live::checkpoint, "Return the data from which a run can continue bit for bit.")
       .def("_all_multipliers", &Live::multipliers)
-      .def("_all_accelerations", &Live::accelerations)
+      .def("_loads", &Live::loads)
       .def("_linear_step", &Live::linear_step)
       .def("_hold_arrays", &Live::hold, nb::kw_only(), "values"_a, "point"_a, "in_body_frame"_a)
       .def("_hold_array", &Live::hold_array, "forces"_a)
@@ -447,7 +448,8 @@ void bind_live(nb::module_& m) {
       .value("mass", Asked::mass)
       .value("rates", Asked::rates)
       .value("efforts", Asked::efforts)
-      .value("accelerations", Asked::accelerations);
+      .value("accelerations", Asked::accelerations)
+      .value("bodies", Asked::bodies);
   nb::class_<TreeEquations>(m, "TreeEquations")
       .def(nb::init<const Core&, const InInts<-1, 2>&, const InInts<-1>&, const InInts<-1>&, const InInts<-1, 2>&,
                     const InInts<-1>&, const In<-1, 3>&, const In<-1, 4>&>(),

@@ -179,6 +179,19 @@ def test_live_mechanisms_with_loops_are_answered_alike(name: str) -> None:
             assert found == pytest.approx(truth, abs=1e-9 * max(1.0, np.abs(truth).max()))
 
 
+@pytest.mark.parametrize("name", [*TREES, *LOOPS])
+def test_accelerations_of_live_bodies_are_exact(name: str) -> None:
+    """Those of the equations of motion at the node, whatever the step is; nothing of the state changes."""
+    m, state = place(name)
+    truth = ct.Dynamics(m).body_accelerations(state)
+    for dt in (1e-4, 1e-3):
+        live = ct.Simulator(m, dt * PACE.get(name, 1.0), on_inaccurate="ignore").start(state)
+        before = live.checkpoint()
+        for found, expected in zip(live.accelerations(), truth, strict=True):
+            assert found == pytest.approx(expected, abs=1e-9 * max(1.0, np.abs(expected).max()))
+        np.testing.assert_array_equal(live.checkpoint(), before)
+
+
 def test_a_live_mechanism_at_a_singular_pose_is_refused() -> None:
     """A flat parallelogram, where two ways to move meet: the same sentence as for a state, the second time as well."""
     m, y = Mechanism(), (0, 1, 0)

@@ -621,16 +621,18 @@ def test_accelerations_are_those_of_a_run_from_there(order: int) -> None:
         linear, angular = asked.accelerations()
         assert tally_of(asked) == before
         if k == 3:
-            ahead = other.copy()
+            ahead = Simulator(m, 1e-4, order=4, tolerance=1e-13).start(other.state())
+            ahead.inputs[:] = other.inputs
             nodes = [(ahead.velocity.copy(), ahead.angular_velocity.copy())]
-            for _ in range(2):
+            for _ in range(4):
                 ahead.step()
                 nodes.append((ahead.velocity.copy(), ahead.angular_velocity.copy()))
             for found, which in ((linear, 0), (angular, 1)):
-                v = [node[which] for node in nodes]
-                expected = (-1.5 * v[0] + 2 * v[1] - 0.5 * v[2]) / 0.002
-                # roundings of velocities of 1 m/s over 2 ms
-                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
+                # of order four in 0.1 ms, and rounding of velocities over it
+                expected = (
+                    np.einsum("k,knj->nj", (-25 / 12, 4, -3, 4 / 3, -1 / 4), [node[which] for node in nodes]) / 1e-4
+                )
+                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
         for live in (asked, other):
             live.step()
         for name in ("position", "orientation", "velocity", "angular_velocity", "coordinates", "inputs"):
@@ -643,9 +645,7 @@ def test_accelerations_that_cannot_be_had() -> None:
     with pytest.raises(RuntimeError, match="in use"):
         Simulator(m, 0.01).run(steps=2, control=lambda t, live: (live.accelerations(), None)[1])
     live = Simulator(m, 0.05, rescue=False, max_iterations=1, on_failure="stop").start()
-    with pytest.raises(SimulationError, match="finds no solution"):
-        live.accelerations()
-    assert not live.failed
+    assert np.isfinite(live.accelerations()).all()
     live.step(20)
     with pytest.raises(SimulationError, match="finds no solution"):
         live.body("link1").point_acceleration((0, 0, 0))
@@ -710,8 +710,8 @@ def test_a_failing_function_leaves_the_ground_where_it_was(ask: Callable[[Live],
     live = Simulator(m, 0.1).start()
     live.step(3)
     coordinates, rates = live.coordinates.copy(), live.rates.copy()
-    # it fails in the step after the next, when the values of the first are known
-    last[0] = live.time + 0.11
+    # it fails in the step after the next, when the values of the first are known; or just after the node
+    last[0] = live.time + (0.11 if ask is Live.step else 0.0)
     with pytest.raises(ZeroDivisionError):
         ask(live) if ask is Live.accelerations else live.step(2)
     np.testing.assert_array_equal(live.coordinates, coordinates)

@@ -101,7 +101,7 @@ class System:
         if selected is None or self.rotors or self.build.rows or self.drives > 0:
             return None
         is_whole = self.is_plain_tree and self.selected is None and not self.floating and is_tree(self.mechanism)
-        if not is_whole and self.row_count == 0:
+        if not is_whole and self.row_count == 0 and not self.floating:
             return None
         state, places = self.mechanism.state(), self.mechanism.coordinate_places()
 
@@ -165,7 +165,7 @@ class System:
         if poses.inputs is not None:
             found["inputs"] = np.ascontiguousarray(poses.inputs)
         if self.drives > 0:
-            instant = min(self._instant(poses), _LONGEST) or _LONGEST
+            instant = self.instant(poses)
             times = (poses.time()[:, None] + instant * _INSTANTS).ravel()
             shape = count, len(_INSTANTS), self.drives
             found["signals"], found["signal_rates"] = (a.reshape(shape) for a in self.build.signals.over(times))
@@ -174,14 +174,16 @@ class System:
             if count != 1:
                 found["signals"] = found["signal_rates"] = np.zeros((count, len(_INSTANTS), 0))
             if self.selected is not None:
-                found["instant"] = self._instant(poses)
+                found["instant"] = self.instant(poses)
         return found
 
-    def _instant(self, poses: Poses) -> float:
+    def instant(self, poses: Poses) -> float:
+        """Time between the instants at which rows are differentiated, s; 0 if nothing moves and nothing is driven."""
         spread = float(np.ptp(poses.position, axis=1).max(initial=0.0)) or 1.0
         turning = float(np.abs(poses.angular_velocity).max(initial=0.0))
         fastest = max(turning, float(np.abs(poses.velocity).max(initial=0.0)) / spread)
-        return _INSTANT / fastest if fastest > 0 else 0.0
+        longest = _INSTANT / fastest if fastest > 0 else 0.0
+        return longest if self.drives == 0 else min(longest, _LONGEST) or _LONGEST
 
 
 class Equations:
@@ -284,6 +286,32 @@ class Equations:
         self._find(efforts=needed, **acting.flags())
         return needed
 
+    def free_efforts(self, acting: Acting) -> Array:
+        """Efforts (pose, freedom) with which freedoms of the tree accelerate, of what acts and of their rates."""
+        found: Array = -self.freedom_efforts(acting)
+        if self._rotors:
+            found -= np.einsum("prf,pr->pf", self._rotor_rows, np.array(self._rotors) * self._drift_of_rotors)
+        return found
+
+    def enforced_rows(self) -> tuple[Array, Array]:
+        """Rows (pose, row, freedom) of constraints that are no joints of the tree, and their drift (pose, row)."""
+        rows, drift = self._row_arrays
+        return rows[:, : self._enforced], drift[:, : self._enforced]
+
+    def stops(self, count: int) -> tuple[Array, Array]:
+        """Of hard stops: measure, rate and drift (pose, stop, 3), and rows (pose, stop, freedom)."""
+        found, rows = np.empty((len(self.poses), count, 3)), np.empty((len(self.poses), count, self._freedoms))
+        arguments = self._arguments | {"instant": self._system.instant(self.poses)}
+        self._build.core.dynamics(**arguments, stops=found, stop_rows=rows)
+        return found, rows
+
+    def accelerations_of_bodies(self, freedoms: Array) -> Array:
+        """Accelerations (pose, 2, n, 3) of bodies, and angular ones, with those of the freedoms (pose, freedom)."""
+        every = np.arange(self._system.mechanism.body_count, dtype=np.int32)
+        found = np.empty((len(self.poses), len(every), 6))
+        self._find(drift=found, accelerations=freedoms, point_body=every, point=np.zeros((len(every), 3)))
+        return np.ascontiguousarray(found.reshape(len(self.poses), -1, 2, 3).swapaxes(1, 2))
+
     def constraint_rows(self) -> Array:
         """Rows (pose, row, freedom) of all constraints that are no joints of the tree."""
         return self._row_arrays[0][:, : self._enforced]
@@ -371,7 +399,11 @@ class Equations:
     @property
     def _drift(self) -> tuple[Array, Array]:
         """g, and second derivatives of what rotors turn with where freedoms do not accelerate."""
-        return self._solved[1], self._row_arrays[1][:, self._enforced :]
+        return self._solved[1], self._drift_of_rotors
+
+    @property
+    def _drift_of_rotors(self) -> Array:
+        return self._row_arrays[1][:, self._enforced :]
 
     def _of_freedoms(self, accelerations: Array) -> Array:
         if self._selected is None:

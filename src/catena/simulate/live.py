@@ -26,6 +26,7 @@ from ..results.accuracy import AccuracyWarning, describe_inaccuracy
 from ..results.efforts import ForceHistory, InputEfforts
 from ..results.impacts import Impact, impact_rows, impacts_of
 from ..results.trajectory import Trajectory
+from .accelerations import Accelerations
 from .inputs import Inputs
 from .linear_step import LinearSteps
 from .loads import Forces, held_loads, load_table, plain_forces
@@ -332,18 +333,21 @@ class Live(Running[float], _core.Live):
     def accelerations(self) -> tuple[Array, Array]:
         """Return accelerations (n, 3) in m/s^2 and angular accelerations (n, 3) in rad/s^2 of all bodies, world frame.
 
-        They are those just after the current node, with the current inputs and loads, and are of second order in dt. To
-        compute them takes two steps, which are then undone. For one body or a point on it, use `live.body(name)`. Those
-        of the equations of motion, without error but also without hard limits, contacts and loads, are
-        `Dynamics(mechanism).body_accelerations(live)`.
+        They are exact, those of the equations of motion at the current node, with its velocities and the current inputs
+        and loads; limits at which it stands, and contacts, push as they do just after the node. For one body or a point
+        on it, use `live.body(name)`.
         """
         return self._accelerations(slice(None))
 
     def _accelerations(self, row: int | slice) -> tuple[Array, Array]:
-        linear, angular, ended = self._all_accelerations()
-        if ended.code != _core.StatusCode.done:
-            raise SimulationError(status_of(self._plan, ended), self._seen())
+        if self.failed:
+            raise SimulationError(self.status, self._seen())
+        linear, angular = self._equations.at(self, self._moved_limits)
         return linear[row], angular[row]
+
+    @cached_property
+    def _equations(self) -> Accelerations:
+        return Accelerations(self)
 
     def force(self, name: str | Force) -> LiveForce:
         """Return a force at the current node, given by name or as an object: `live.force("spring").effort[0]`."""
