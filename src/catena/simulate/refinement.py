@@ -112,7 +112,8 @@ def _is_often_cut(plan: Plan, state: State, duration: float, force: Forces | Non
         return False
     steps = ceil(duration / min(first_guess(plan, state), duration / _LEAST_STEPS) - 1e-6)
     scout = run_steps(plan.with_step(duration / steps, order=2), steps, state=state, loads=force, record_every=steps)
-    return scout.cut_count > _CUT * len(scout.substeps)
+    # a start that is refused needs no pilot to find that out
+    return scout.status.reason == "beyond" or scout.cut_count > _CUT * len(scout.substeps)
 
 
 # ---- plain steps
