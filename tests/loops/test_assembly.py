@@ -322,7 +322,7 @@ def test_a_guess_half_a_turn_off_is_not_taken(solver: str, degrees: float) -> No
 @pytest.mark.parametrize("solver", ["articulated", "ldu", "dense"])
 def test_a_turn_with_a_negative_pivot_is_not_taken(solver: str) -> None:
     """A body on a shaft keeps its momentum, J sin(angle) / dt, also by half a turn less the right angle. There the
-    pivot is negative, which alone tells the two apart: ldu and dense take the wrong one if they do not look.
+    pivot is negative, which alone tells the two apart.
     """
     m = Mechanism(gravity=(0, 0, 0))
     m.add_body("a", box((0.2, 0.2, 0.2), mass=1.0))
