@@ -6,7 +6,7 @@ it is: its error is smaller by as much as the errors of its steps are estimated 
 those orders would step backwards, where a damper feeds energy: there runs are of plain steps, as many from node to node
 as keep what they err by within a share, and each run has twice as many nodes as the one before and a quarter of its
 share, until the difference of the last two says that the finer one is good enough; it is the result itself, nothing is
-combined. Runs whose order and accuracy nobody has asked for are of plain steps too where impacts cut many steps: to find
+combined. Runs whose order and accuracy nobody has asked for are of plain steps too where impacts cut many: to find
 an impact by steps of order 8 takes 70 solves, and stops that are caught leave these no more accurate than plain ones.
 """
 
