@@ -62,6 +62,7 @@ struct Rescue {
   int iterations = 0, longest = 0;      // of the step, over all its solves
   double error = 0, largest_error = 0;  // of the step, over its substeps: together, and the largest
   int errs = 0;                         // the link to blame for that
+  double residual = 0;                  // that Newton's method had left before the piece that is tried
   Stops<Solver>& stops = step.stops;
   Composition plain = composition_of(2);
   const Composition* composed = &parts;  // `plain` where stops are caught
@@ -303,7 +304,7 @@ struct Rescue {
     for (long count = 1, before = 0;; count *= 2) {
       time = start;
       substeps = 0;
-      error = largest_error = 0;
+      step.newton_residual = error = largest_error = 0;
       for (long k = 0; k < count; ++k) {
         int taken = 1;
         if (k > 0) node.place(at);
@@ -343,6 +344,7 @@ struct Rescue {
   Outcome compose(long at, double dt, bool first, bool shortest) {
     const double start = node.now;
     const Composition& parts = *composed;
+    residual = step.newton_residual;
     if (args.estimates) estimator.begin();
     if (parts.count > 1) checkpoint.save_motion(saved);
     for (int k = 0; k < parts.count; ++k) {
@@ -398,6 +400,7 @@ struct Rescue {
   // back to where the step began
   void undo(long at) {
     checkpoint.restore_motion(saved);
+    step.newton_residual = residual;
     node.place(at);
   }
   // the increments of the slowest solve of the step

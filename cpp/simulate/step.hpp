@@ -29,7 +29,7 @@ struct Step {
   const Layout& layout = node.layout;
   const RunArgs& args = node.args;
   Solver& solver = node.solver;
-  double newton_residual = 0;  // the largest since it was set to zero
+  double newton_residual = 0;  // the largest of solutions that were kept since it was set to zero
   double least = 1;            // cosine of half the turn of the body that turns most in the step
   int flat_joint = -1;         // whose wheel lay flat in the last step that was refused for it
   double flat_time = 0;        // of the node before that
@@ -77,7 +77,6 @@ struct Step {
       newton.learn(dt);
     else
       newton.forget();
-    newton_residual = std::fmax(newton_residual, newton.newton_residual);
     return outcome == Outcome::converged && has_flat_wheel() ? Outcome::flat : outcome;
   }
   // Where no force is found that obeys Coulomb's law: from that of velocities over the step, and as if all stuck, both
@@ -220,6 +219,7 @@ struct Step {
 
   // the step has been solved: on to the next node
   void commit(double dt) {
+    newton_residual = std::fmax(newton_residual, newton.newton_residual);
     const bool steadies = plain && !stops.holds() && least < spinning_cosine && has_spinning_rotor();
     for (int i = 0; i < layout.link_count && steadies; ++i) projection.owed[i] = {solver.body[i].v, solver.body[i].L};
     if (stops.count() > 0) stops.commit();

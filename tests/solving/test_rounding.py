@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import catena
-from catena import Mechanism, Revolute, Simulator, box, scenes
+from catena import Damper, Mechanism, Revolute, Simulator, box, scenes
 from laws import SOLVERS
 
 # steps are coarse on purpose
@@ -89,6 +89,18 @@ def test_unlike_masses_in_a_loop(which: tuple[int, ...], heavy: float, solver: A
     # a light body's share of a gap is closed by what it weighs against the others: nine digits are lost at 1e9
     assert run.drift().max() < max(1e-12, heavy * EPS)
     assert run.energy_error().max() < 1e-8
+
+
+def test_what_attempts_leave_is_not_counted() -> None:
+    """Steps that are replaced by shorter ones leave up to the tolerance; those that are kept a hundredth of that."""
+    m = scenes.pendulum(3, "revolute", angle=1.5)
+    m.add_force(Damper("joint1", 0.1))
+    whole = Simulator(m, 0.05, order=2, tolerance=1e-3, on_inaccurate="ignore").run(1.0)
+    assert whole.newton_residual.max() > 5e-4
+    # in one pass, as a control asks for it
+    parts = Simulator(m, 0.05, order=2, tolerance=1e-3, accuracy=1e-6).run(1.0, control=lambda time, live: None)
+    assert parts.substeps.min() > 8
+    assert parts.newton_residual.max() < 1e-2 * whole.newton_residual.max()
 
 
 def test_a_floor_is_reported() -> None:

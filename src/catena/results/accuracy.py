@@ -15,6 +15,7 @@ from .._util.rotation import Array
 from .._util.status import CatenaWarning
 
 if TYPE_CHECKING:
+    from .._util.status import Status
     from ..results.trajectory import Trajectory
     from ..simulate.plan import Plan
 
@@ -133,6 +134,14 @@ def not_checked(plan: Plan) -> str:
     return (
         f"it is not known whether the accuracy of {plan.accuracy:g} was reached: there is no coarser run to compare "
         "with, because steps without a solution were halved"
+    )
+
+
+def finer_fails(plan: Plan, status: Status) -> str:
+    """Message about a run that agrees with a coarser one, while finer ones fail."""
+    return (
+        f"it is not known whether the accuracy of {plan.accuracy:g} was reached: this run agrees with a coarser one, "
+        f"but with shorter steps {status.message}"
     )
 
 
