@@ -101,4 +101,5 @@ def test_the_error_of_a_step_does_not_look_back_through_an_impact() -> None:
     state.joint("block").rate = -1.0
     run = Simulator(m, 0.01).run(steps=100, state=state)
     assert run.impacts[0].time == pytest.approx(0.5, abs=1e-12)
+    assert run.error is not None
     assert run.error.max() < 1e-12
