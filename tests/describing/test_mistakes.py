@@ -198,7 +198,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], tuple[str, .
     "mass matrix at rates only": (
         lambda w: ct.Dynamics(w.m).mass_matrix([0.1]),
         TypeError,
-        ("a State", "pair of arrays (coordinates, rates)", "[0.1]"),
+        ("a State", "pair of arrays (coordinates, rates)", "got list"),
     ),
     "jacobian of nobody": (
         lambda w: ct.Dynamics(w.m).jacobian(w.state, "am"),
