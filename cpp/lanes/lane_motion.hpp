@@ -68,7 +68,7 @@ struct LaneMotion {
   Axis<T>* axis;              // (axis) freedoms that are worked on one by one
   Acting<T>* acting;          // (axis) laws on freedoms, at the iterate
   T* pushed;                  // (axis) and at the node, times dt
-  LaneHold* stopped;          // (axis) where there are stops, or null
+  LaneHold* stopped;          // (axis) valid while some are held
   Torsion<T>* torsion;        // (link) where there are rotary dampers
   const Wrench<T>* reaction;  // (link) of loops, if there are any
   int segment_count;

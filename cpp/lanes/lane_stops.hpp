@@ -17,7 +17,7 @@ namespace catena::CATENA_ISA {
 struct LaneStop {
   Lane held, at, left;  // see Stop
   Lane end;             // its measure at the end of the step
-  int law, axis, variable;
+  int law, axis, variable, segment;
   bool turns;
   double sign;
 };
@@ -44,12 +44,10 @@ struct LaneStops {
       const LawInfo& law = layout.law[l];
       const LinkInfo& info = layout.link[law.link];
       const int freedom = law.axis - info.first_axis;
-      stop[k] = {T(0), T(0), T(0), T(0), l, law.axis, info.variable + freedom, turns(info.branch, freedom), law.sign};
-      tree.stopped[law.axis] = {T(0), T(0), T(0)};
-      for (int n = 0; n < tree.segment_count; ++n) {
-        Segment& s = tree.segment[n];
-        s.acted |= law.link >= s.first && law.link < s.end;
-      }
+      int n = 0;
+      while (law.link < tree.segment[n].first || law.link >= tree.segment[n].end) ++n;
+      stop[k] = {T(0),    T(0), T(0), T(0), l, law.axis, info.variable + freedom, n, turns(info.branch, freedom),
+                 law.sign};
     }
   }
   T lower(const LaneStop& s) const { return tree.law[s.law].lower; }
@@ -59,11 +57,16 @@ struct LaneStops {
 
   // the freedoms that are held, and where they are to be: a distance from their bound is no more than rounding
   void arm() {
-    tree.holds = false;
+    Mask somewhere = {};
+    for (int k = 0; k < count(); ++k) somewhere |= held(stop[k]);
+    if (tree.holds)
+      for (int n = 0; n < tree.segment_count; ++n) tree.segment[n].acted = tree.segment[n].has_laws;
+    tree.holds = any(somewhere);
+    if (!tree.holds) return;
     for (int k = 0; k < count(); ++k) {
       LaneStop& s = stop[k];
       const Mask here = held(s);
-      tree.holds |= any(here);
+      tree.segment[s.segment].acted |= any(here);
       const T by = T(s.turns ? 0.5 * s.sign : s.sign) * (bound(s) - tree.law[s.law].measured);
       tree.stopped[s.axis] = {choose(here, T(1), T(0)), T(0), choose(here, by, T(0))};
     }

@@ -156,7 +156,7 @@ struct LaneTree : LaneMotion {
   }
   template <bool acted>
   CATENA_INLINE const LaneHold* hold_of(int i) const {
-    return acted && stopped ? stopped + layout.link[i].first_axis : nullptr;
+    return acted && holds ? stopped + layout.link[i].first_axis : nullptr;
   }
   // the one nearest to the link goes first; the last one moves on to the parent
   template <bool acted>

@@ -167,6 +167,27 @@ def test_members_rest_on_their_stops_in_lanes() -> None:
     assert (batch.iterations[:, 600:] == 1).all()
 
 
+@pytest.mark.parametrize("beyond", [3e-12, 5e-10])
+def test_members_in_lanes_pass_no_limit_by_a_little(beyond: float) -> None:
+    """A node would lie just beyond the limit, after turns that are summed up over 20 000 steps."""
+    m = Mechanism(gravity=(0, 0, 0))
+    m.add_body("rod", ct.rod((0, 0, 0), (1, 0, 0), mass=1.0))
+    m.add_joint(ct.Revolute("world", "rod", axis=(0, 1, 0), at=(0, 0, 0), name="hinge"))
+    m.joints["hinge"].limits = Limits(-100.0, 100.0)
+    rates = np.random.default_rng(0).uniform(0.2, 0.3, (48, 1))
+    simulator, steps = Simulator(m, 0.004), 20_000
+
+    def angles(limits: dict | None) -> np.ndarray:
+        batch = simulator.run_batch(
+            steps=steps, coordinates=np.zeros_like(rates), rates=rates, record_every=steps, limits=limits
+        )
+        assert not batch.alone
+        return batch.joint("hinge").coordinates[:, -1, 0]
+
+    upper = angles(None) - beyond
+    assert (angles({"hinge": {"upper": upper}}) - upper).max() < 1e-12
+
+
 def test_members_let_go_of_their_stops() -> None:
     """A motor that lifts the rod off its stop, switched on in one member."""
     m = rod(0.0)

@@ -101,6 +101,18 @@ def test_copies_and_restarts() -> None:
     assert live.joint("hinge").angle > 1.0
 
 
+@pytest.mark.parametrize(("upper", "moved"), [(0.5, 1.5), (1.5, 0.5)])
+def test_a_state_with_moved_limits_goes_on_with_those_of_the_description(upper: float, moved: float) -> None:
+    """What the state knows of distances to stops is of other stops."""
+    m = door()
+    m.joints["hinge"].limits = Limits(-1.5, upper)
+    live = swinging(m)
+    live.set_limits("hinge", upper=moved)
+    live.step(10)
+    run = Simulator(m, 0.01).run(steps=80, state=live.state())
+    assert upper - 0.03 < run.joint("hinge").angle.max() <= upper + 1e-12
+
+
 def test_limits_that_cannot_be_moved() -> None:
     live = swinging(door())
     live.step(10)
