@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import catena as ct
 from catena import Mechanism, Simulator
@@ -142,3 +143,14 @@ def test_a_limited_sum_of_coordinates_shares_the_push() -> None:
     for push, expected in ((4.0, (1.0, -1.0)), (-4.0, (-4.0, 0.0))):
         live.hold({"a": (push, 0, 0)})
         np.testing.assert_allclose(live.accelerations()[0][:, 0], expected, rtol=0, atol=1e-12)
+
+
+def test_contacts_that_rub_are_refused() -> None:
+    m = Mechanism()
+    m.add_body("block", ct.box((0.4, 0.3, 0.2), mass=2.0), position=(0, 0, 0.5))
+    m.add_contact("block", at=(0, 0, 0.4), friction=0.4, name="heel")
+    live = Simulator(m, 0.01).start()
+    np.testing.assert_allclose(live.accelerations()[0][0], (0, 0, -G), rtol=0, atol=1e-12)
+    m.bodies["block"].position = (0, 0, 0.1)
+    with pytest.raises(ValueError, match="while contact 'heel' touches, as it has friction"):
+        Simulator(m, 0.01).start().accelerations()

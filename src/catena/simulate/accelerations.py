@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _core
 from .._util.rotation import Array
+from ..describe.contacts import Contact
 from ..describe.joint import Joint
 from ..describe.limits import Limits, hard_stops
 from ..dynamics.equations import Acting, Equations, System
@@ -90,6 +91,11 @@ class Accelerations:
                 continue
             if isinstance(stop.item, Joint) and stop.item.ground is not None:
                 raise ValueError(f"accelerations at the limit of {stop.label}, whose ground moves, are not known")
+            if isinstance(stop.item, Contact) and stop.item.friction > 0:
+                raise ValueError(
+                    f"accelerations are not known while {stop.item.label} touches, as it has friction; take differences "
+                    "of velocities between steps"
+                )
             side = -1.0 if to_lower < to_upper else 1.0
             if limits.lower == limits.upper:
                 sides[k] = 2.0
