@@ -85,7 +85,8 @@ def _balls(one: Collider) -> Array | None:
     if one.shape.kind == "capsule":
         return np.array([(0.0, 0.0, end * size[1] / 2) for end in (-1, 1)])
     if one.shape.kind == "box":
-        return np.array(list(product((-0.5, 0.5), repeat=3))) * size
+        corners: Array = np.array(list(product((-0.5, 0.5), repeat=3))) * size
+        return corners
     return one.shape.points
 
 

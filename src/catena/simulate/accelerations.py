@@ -93,8 +93,8 @@ class Accelerations:
                 raise ValueError(f"accelerations at the limit of {stop.label}, whose ground moves, are not known")
             if isinstance(stop.item, Contact) and stop.item.friction > 0:
                 raise ValueError(
-                    f"accelerations are not known while {stop.item.label} touches, as it has friction; take differences "
-                    "of velocities between steps"
+                    f"accelerations are not known while {stop.item.label} touches, as it has friction; take "
+                    "differences of velocities between steps"
                 )
             side = -1.0 if to_lower < to_upper else 1.0
             if limits.lower == limits.upper:
