@@ -1,7 +1,7 @@
-"""Which shapes collide: all that are marked so, but those of joined bodies, excluded ones, and what groups forbid.
+"""Which pairs of shapes collide: all with `collides`, except those that joints, exclusions, groups or masks rule out.
 
-`ContactRules` are what the user says of all of them at once. The pairs follow from these, from the shapes and from the
-joints whenever they are asked for, so shapes, bodies and joints can still be added.
+`ContactRules` store the arguments of Mechanism.add_contacts. The pairs are computed from these rules, the shapes and
+the joints each time they are needed, so shapes, bodies and joints can still be added.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
 
 _GROUND = ("plane", "heightfield")
-# points that stand for an ellipsoid
+# points of an ellipsoid whose hull collides in its place
 _ELLIPSOID = 64
 
 
 @dataclass(frozen=True)
 class ContactRules:
-    """What Mechanism.add_contacts was told.
+    """The arguments of Mechanism.add_contacts.
 
-    `friction` holds for all pairs, or is None: then that of a pair is the larger or smaller one of its two shapes, as
-    `combine` says. `exclude` are pairs of bodies, `pairs` the friction of pairs of shapes by their names, None for what
-    the shapes have.
+    `friction` is that of all pairs. If it is None, a pair has the larger or smaller friction of its two shapes, as
+    `combine` selects. `exclude` contains pairs of bodies, `pairs` pairs of shapes by name with their friction, or None
+    for that of the shapes.
     """
 
     friction: float | None = None
@@ -43,20 +43,21 @@ class ContactRules:
     pairs: tuple[tuple[str, str, float | None], ...] = ()
 
     def without(self, body: str) -> ContactRules:
-        """The same where there is no such body any more."""
+        """Return the rules without those that concern a removed body."""
         return replace(self, exclude=tuple(pair for pair in self.exclude if body not in pair))
 
     def renamed(self, bodies: Mapping[str, str], prefix: str) -> ContactRules:
-        """The same of a mechanism whose bodies have these names now, and whose shapes a prefix."""
+        """Return the rules with these new names of bodies, and with a prefix before the names of shapes."""
         exclude = tuple((bodies.get(a, a), bodies.get(b, b)) for a, b in self.exclude)
         return replace(self, exclude=exclude, pairs=tuple((prefix + a, prefix + b, mu) for a, b, mu in self.pairs))
 
     def with_those(self, other: ContactRules) -> ContactRules:
-        """Both sets of rules."""
+        """Return both sets of rules as one."""
         if (self.friction, self.combine) != (other.friction, other.combine):
             raise ValueError(
                 f"the two mechanisms have contacts with friction={self.friction}, combine={self.combine!r} and "
-                f"friction={other.friction}, combine={other.combine!r}; call add_contacts on both with the same"
+                f"friction={other.friction}, combine={other.combine!r}; call add_contacts "
+                "on both with the same arguments"
             )
         exclude = tuple(dict.fromkeys((*self.exclude, *other.exclude)))
         return replace(self, exclude=exclude, pairs=tuple(dict.fromkeys((*self.pairs, *other.pairs))))
@@ -64,7 +65,7 @@ class ContactRules:
 
 @dataclass(frozen=True, eq=False)
 class Collider:
-    """A shape that collides: its name, which no other has, and the body that it belongs to, or the world."""
+    """A shape that collides: its unique name, and the body or the world to which it belongs."""
 
     name: str
     owner: BodyLike
@@ -73,7 +74,7 @@ class Collider:
 
 @dataclass(frozen=True)
 class ShapePair:
-    """Two colliders by their indices, and what there is between them."""
+    """Two colliders by their indices, with the friction and restitution between them."""
 
     a: int
     b: int
@@ -116,7 +117,7 @@ def rules_of(
 
 
 def add_hulls(mechanism: Mechanism, read: Callable[[str], NDArray[np.float64]]) -> None:
-    """Give every mesh and ellipsoid that collides the points of its convex hull; `read` finds those of a file."""
+    """Give every mesh and ellipsoid that collides the points of its hull; `read` returns the points of a file."""
     known: dict[tuple[str, tuple[float, ...]], NDArray[np.float64]] = {}
     for owner in (mechanism.world, *mechanism.bodies.values()):
         shapes = []
@@ -134,7 +135,7 @@ def add_hulls(mechanism: Mechanism, read: Callable[[str], NDArray[np.float64]]) 
 
 
 def colliders(mechanism: Mechanism) -> list[Collider]:
-    """All shapes that collide, those of the world first; what has no name of its own is called after its body."""
+    """Return all shapes that collide, those of the world first; a shape without a name is named after its body."""
     found: list[Collider] = []
     taken: set[str] = set()
     owners: tuple[BodyLike, ...] = (mechanism.world, *mechanism.bodies.values())
@@ -153,7 +154,7 @@ def colliders(mechanism: Mechanism) -> list[Collider]:
 
 
 def shape_pairs(mechanism: Mechanism, found: list[Collider], rules: ContactRules) -> list[ShapePair]:
-    """Pairs of colliders that may touch, in their order."""
+    """Return the pairs of colliders that may touch, sorted by their indices."""
     if not found:
         return []
     places = {name: k for k, name in enumerate((mechanism.world.name, *mechanism.bodies))}
@@ -169,7 +170,7 @@ def shape_pairs(mechanism: Mechanism, found: list[Collider], rules: ContactRules
         if first in by_name and second in by_name:
             a, b = sorted((by_name[first], by_name[second]))
             told[a, b] = friction
-            # a pair that is named collides whatever groups, joints and exclusions say
+            # a named pair collides even if groups, joints or exclusions rule it out
             if body[a] != body[b] and not (ground[a] and ground[b]):
                 meets[a, b] = apart[a, b] = True
     pairs = []
@@ -186,7 +187,7 @@ def shape_pairs(mechanism: Mechanism, found: list[Collider], rules: ContactRules
 
 
 def _kept_apart(mechanism: Mechanism, places: Mapping[str, int], rules: ContactRules) -> NDArray[np.bool_]:
-    """Which bodies (n, n), the world first, never collide: rigid parts with themselves, and joined ones."""
+    """Which pairs of bodies (n, n), the world first, never collide: rigid parts, joined bodies and excluded pairs."""
     part = list(range(len(places)))
 
     def root(k: int) -> int:
@@ -216,8 +217,8 @@ def _kept_apart(mechanism: Mechanism, places: Mapping[str, int], rules: ContactR
 
 
 def _holds(code: str, to_world: bool) -> bool:
-    """Whether a joint keeps two bodies from colliding: any does, but to the world only one that holds a point of it.
+    """Whether a joint excludes contact between its bodies: always, except a joint to the world that fixes no point.
 
-    What slides against the world can slide into it.
+    A body that slides along the world can slide into it.
     """
     return not to_world or code in ("fixed", "revolute", "ball", "universal", "constant_velocity")

@@ -1,7 +1,8 @@
 """Contacts: points and balls of bodies that stay on one side of a plane of the world or of another body.
 
-A contact measures its gap, the distance of the point, less the radius, from the plane along its normal, and has a hard
-stop where that is zero. Its force acts along the normal, on both bodies in the same point, so momentum is kept.
+The gap of a contact is the distance of the point from the plane along the normal, less the radius. A hard stop keeps it
+from becoming negative. The normal force and the friction force act on both bodies at the same point, so momentum and
+angular momentum are conserved.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class Contact(Named):
-    """A contact of a body with a plane, with or without friction; made by Mechanism.add_contact.
+    """A contact of a body with a plane, with or without friction; created by Mechanism.add_contact.
 
-    The contact pushes and never pulls: it keeps the gap from becoming negative. `restitution` and `friction` can be
-    set.
+    The contact pushes and never pulls: it keeps the gap from becoming negative. The attributes `restitution` and
+    `friction` can be set.
     """
 
     measure: Measure
@@ -90,7 +91,7 @@ class Contact(Named):
 
     @property
     def restitution(self) -> float:
-        """Part of the approach speed that an impact gives back, from 0 (none) to 1 (all)."""
+        """Coefficient of restitution: the fraction of the approach speed that remains after an impact, from 0 to 1."""
         return self._limits.restitution
 
     @restitution.setter
@@ -111,7 +112,7 @@ class Contact(Named):
 
     @property
     def law(self) -> dict[str, float]:
-        """Parameters for the core."""
+        """Parameters of its law, for the core."""
         return self._limits.law() | {"grip": self._friction, "ball": self._radius if self._friction else 0.0}
 
     @property
@@ -137,7 +138,7 @@ def contact_between(
     friction: float,
     name: str | None,
 ) -> Contact:
-    """See Mechanism.add_contact; places are in the world, in the described pose."""
+    """See Mechanism.add_contact; positions and the normal are in the world frame, in the described pose."""
     what = f"contact {name!r}" if name is not None else f"contact of {body.name!r}"
     size = finite(radius, (), f"{what}: radius")
     along = finite(normal, (3,), f"{what}: normal")

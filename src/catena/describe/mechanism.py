@@ -264,7 +264,7 @@ class Mechanism(MechanismFiles, Posing, Posable, Held):
             A point (3,) m of the plane, and its direction toward the body, in the world frame in the described pose; by
             default the floor z = 0.
         restitution
-            Part of the approach speed that an impact gives back, from 0 (none) to 1 (all).
+            Coefficient of restitution: the fraction of the approach speed that remains after an impact, from 0 to 1.
         friction
             Coefficient of friction: the largest friction force, as a multiple of the normal force; 0 for none.
         """
@@ -297,7 +297,8 @@ class Mechanism(MechanismFiles, Posing, Posable, Held):
     ) -> None:
         """Let all shapes with `collides` collide, except those of bodies that a joint connects.
 
-        A joint to the world excludes contact with the world if it holds a point of the body. Meshes and ellipsoids
+        Runs simulate contacts of spheres, capsules, boxes and hulls with planes; other pairs have clearances only. A
+        joint to the world excludes contact with the world only if it fixes a point of the body. Meshes and ellipsoids
         become convex hulls of at most 64 points; reading meshes requires the extra `shapes`. Shapes, bodies and joints
         can still be added; a second call replaces the first.
 

@@ -1,6 +1,6 @@
-"""Contacts of colliding shapes with planes, which runs simulate: those of balls, and of the corners of polyhedra.
+"""Contacts of colliding shapes with planes, which runs simulate.
 
-A ball touches a plane at the distance of its radius from its center; a capsule as two balls, a box or a hull by its
+A sphere touches a plane as one ball, a capsule as the balls at its two ends, a box or a hull as the points at its
 corners.
 """
 
@@ -18,14 +18,15 @@ from .collisions import Collider, colliders, shape_pairs
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
-# pairs that are named in a warning
+# number of pairs that a warning names
 _NAMED = 3
 
 
 def with_plane_contacts(mechanism: Mechanism) -> Mechanism:
-    """Return the mechanism with a contact for every ball or corner of a shape that may meet a plane, or itself.
+    """Return a copy of the mechanism with a contact for every ball or corner of a shape that can touch a plane.
 
-    A warning names the pairs that runs do not simulate: all without a plane, and cylinders and height fields.
+    Without `add_contacts`, the copy has no new contacts. A warning names the pairs that runs do not simulate: pairs
+    without a plane, and pairs with a cylinder or a height field.
     """
     mechanism = mechanism.snapshot()
     if mechanism.contact_rules is None:
@@ -52,7 +53,7 @@ def _expanded(mechanism: Mechanism) -> Mechanism:
         )
         for k, center in enumerate(balls, 1):
             name = f"{one.name} on {plane.name}" + (f" {k}" if len(balls) > 1 else "")
-            # a run that goes on from a file has them already
+            # a mechanism saved with a run has them already
             if name in made.contacts:
                 continue
             made.add_contact(
@@ -78,7 +79,7 @@ def _expanded(mechanism: Mechanism) -> Mechanism:
 
 
 def _balls(one: Collider) -> Array | None:
-    """Centers (k, 3) of the balls or points by which a shape touches planes, in its frame; None if it has others."""
+    """Centers (k, 3) of the balls or points with which a shape touches planes, in its frame; None if there are none."""
     size = np.array(one.shape.size)
     if one.shape.kind == "sphere":
         return np.zeros((1, 3))
@@ -91,10 +92,10 @@ def _balls(one: Collider) -> Array | None:
 
 
 def _turned(one: Collider, vector: Array) -> Array:
-    """A vector of a shape's frame in that of its body."""
+    """Rotate a vector from the frame of a shape into that of its body."""
     return rotate(one.shape.orientation, vector)
 
 
 def _seen(one: Collider, point: Array) -> Array:
-    """A point of a shape's frame in the world, in the described pose."""
+    """Transform a point from the frame of a shape into the world frame, in the described pose."""
     return one.owner.position + rotate(one.owner.orientation, one.shape.position + _turned(one, point))

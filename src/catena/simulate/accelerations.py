@@ -1,12 +1,15 @@
 """Accelerations of all bodies of a live mechanism, from its equations of motion at the node.
 
-Without hard stops at their bounds, the core solves for them (cpp/dynamics). Where some are, or where loops have rows
-that depend on each other, with the rows G of loops and drives, their second derivatives b, and the forces t,
+If no hard stop is at its bound, the core solves for them (cpp/dynamics). If some are, or if loops have redundant rows,
+the following equations are solved here. With the rows G of loops and prescribed motions, their drift b (the second
+derivative at constant rates), and the efforts t,
 
-    r' = -G^+ b + N y,   N a basis of what G leaves,   N^T M N y = N^T (t - M r'_0) - P^T l,   P y + c <= 0,   l >= 0
+    r' = r'_0 + N y,   r'_0 = -G^+ b,   N^T M N y = N^T (t - M r'_0) - P^T l,
+    P y + c <= 0,      l >= 0,          l . (P y + c) = 0,
 
-where P y + c are the accelerations of standing stops out of their bounds: what they press with is a least-squares
-problem without negative numbers [Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23].
+where N is a basis of the null space of G, and P y + c are the accelerations of stops at their bounds, positive out of
+their range. Their efforts l solve a nonnegative least-squares problem [Lawson and Hanson, Solving Least Squares
+Problems, 1974, chapter 23].
 """
 
 from __future__ import annotations
@@ -27,14 +30,14 @@ if TYPE_CHECKING:
     from .live import Live
 
 _BODIES = _core.Asked.bodies
-# rad or m from its bound at which a stop stands, and the rate at which it has left it (cpp/physics/stop.hpp)
+# a stop is at its bound within this distance (rad or m), and leaves it above this rate (cpp/physics/stop.hpp)
 _AT_BOUND, _LEAVES = 1e-9, 1e-8
-# singular values of rows below this part of the largest are none
+# singular values of rows below this fraction of the largest count as zero
 _RANK = 1e-9
 
 
 class Accelerations:
-    """What finds them, again and again, for one live mechanism."""
+    """Computes the accelerations of one live mechanism, as often as they are needed."""
 
     def __init__(self, live: Live) -> None:
         mechanism = live.mechanism
@@ -49,7 +52,7 @@ class Accelerations:
             self._quick.admit(live)
 
     def at(self, live: Live, moved: dict[int, Limits]) -> Array:
-        """Accelerations and angular accelerations (2, n, 3)."""
+        """Return accelerations and angular accelerations (2, n, 3) of the bodies."""
         if self._quick is not None and not self._stops:
             found = self._quick.find(_BODIES, live, None, True, True)
             if found is not None:
@@ -80,7 +83,7 @@ class Accelerations:
         return bodies
 
     def _standing(self, equations: Equations, moved: dict[int, Limits]) -> tuple[Array, Array, Array]:
-        """Of each stop: -1 or 1 at its lower or upper bound, 2 if these are the same, else 0; rows and drifts."""
+        """Return for each stop: -1 or 1 at its lower or upper bound, 2 if both are equal, else 0; its row and drift."""
         found, rows = equations.stops(len(self._stops))
         sides = np.zeros(len(self._stops))
         for k, stop in enumerate(self._stops):
@@ -90,10 +93,13 @@ class Accelerations:
             if min(to_lower, to_upper) > _AT_BOUND:
                 continue
             if isinstance(stop.item, Joint) and stop.item.ground is not None:
-                raise ValueError(f"accelerations at the limit of {stop.label}, whose ground moves, are not known")
+                raise ValueError(
+                    f"accelerations are not available while {stop.label} is at its limit, as its ground moves; take "
+                    "differences of velocities between steps"
+                )
             if isinstance(stop.item, Contact) and stop.item.friction > 0:
                 raise ValueError(
-                    f"accelerations are not known while {stop.item.label} touches, as it has friction; take "
+                    f"accelerations are not available while {stop.item.label} touches, as it has friction; take "
                     "differences of velocities between steps"
                 )
             side = -1.0 if to_lower < to_upper else 1.0
@@ -105,7 +111,7 @@ class Accelerations:
 
 
 def _solved(mass: Array, efforts: Array, enforced: tuple[Array, Array], stops: tuple[Array, Array]) -> Array:
-    """Accelerations of the freedoms."""
+    """Return the accelerations of the freedoms."""
     rows, drift = enforced
     start, basis = np.zeros(len(mass)), np.eye(len(mass))
     if len(rows):
@@ -124,7 +130,7 @@ def _solved(mass: Array, efforts: Array, enforced: tuple[Array, Array], stops: t
 
 
 def _pressing(matrix: Array, beyond: Array) -> Array:
-    """What stops press with: l >= 0, beyond - matrix @ l <= 0, and one of them zero for every stop."""
+    """Return the efforts l of the stops: l >= 0, beyond - matrix @ l <= 0, and one of both is zero for every stop."""
     pressing = np.zeros(len(beyond))
     held = np.zeros(len(beyond), dtype=bool)
     rounding = 1e-12 * np.abs(beyond).max()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LinearSteps:
-    """What all linear models of steps of a live mechanism have in common."""
+    """Linear models of the steps of one live mechanism; holds what does not change between steps."""
 
     def __init__(self, plan: Plan) -> None:
         _refuse(plan)
@@ -28,19 +28,19 @@ class LinearSteps:
         self._itself.flags.writeable = self._nothing.flags.writeable = False
 
     def at(self, live: Live) -> LinearModel:
-        """The model of the next step, with the inputs as they are; see Simulator.linearize."""
+        """Return the linear model of the next step, with the current inputs; see Simulator.linearize."""
         if live.failed:
             raise ValueError(f"linearize needs a mechanism that can take a step: {live.status.message}")
         by_state, by_input, outcome = live._linear_step()
         if outcome == _core.LinearOutcome.held:
             raise ValueError(
-                f"linearize: in the step at t = {live.time:.6g} s a hard limit acts, where the motion has no linear "
-                "model; choose another state, or Simulator(limits='ignore')"
+                f"linearize: in the step at t = {live.time:.6g} s a hard limit acts, or a contact or rope, so the step "
+                "has no linear model; choose another state, or leave out joint limits with Simulator(limits='ignore')"
             )
         if outcome != _core.LinearOutcome.found:
             raise ValueError(
-                f"linearize: the step of dt = {self._dt:g} s at t = {live.time:.6g} s has no solution unless it "
-                "is halved; use a smaller dt"
+                f"linearize: the step of dt = {self._dt:g} s at t = {live.time:.6g} s has no solution without step "
+                "halving; use a smaller dt"
             )
         return LinearModel(
             by_state,
@@ -55,11 +55,11 @@ class LinearSteps:
 
 
 def _refuse(plan: Plan) -> None:
-    """An error if the equations of a step have more in them than the freedoms of a tree."""
+    """Raise an error if the equations of a step have other unknowns than the freedoms of a tree."""
     if plan.order == 1 or plan.solver != "articulated":
         raise ValueError(
-            f"linearize is available for solver='articulated' and orders from 2 on, not for solver={plan.solver!r} and "
-            f"order={plan.order}"
+            "linearize needs solver='articulated' and an order of 2, 4, 6 or 8, but this simulator has "
+            f"solver={plan.solver!r} and order={plan.order}; use Simulator(m, solver='articulated', order=2)"
         )
     mechanism = plan.mechanism
     joints, laws, resisted = plan.core.beside_tree()
@@ -71,7 +71,7 @@ def _refuse(plan: Plan) -> None:
     if named:
         others = f" and {len(named) - 3} others" if len(named) > 3 else ""
         raise ValueError(
-            "linearize covers trees with forces along joint coordinates, but not closed loops, couplings, moving "
-            f"ground, drag and forces between points: here {', '.join(named[:3])}{others}; "
-            "Dynamics(m).linearize(state) has these, in continuous time"
+            "linearize supports trees with forces along joint coordinates, but not closed loops, couplings, moving "
+            f"ground, drag and forces between points, here {', '.join(named[:3])}{others}; "
+            "Dynamics(m).linearize(state) supports these, in continuous time"
         )

@@ -333,9 +333,9 @@ class Live(Running[float], _core.Live):
     def accelerations(self) -> tuple[Array, Array]:
         """Return accelerations (n, 3) in m/s^2 and angular accelerations (n, 3) in rad/s^2 of all bodies, world frame.
 
-        They are exact, those of the equations of motion at the current node, with its velocities and the current inputs
-        and loads; limits at which it stands, and contacts without friction, push as they do just after the node. For
-        one body or a point on it, use `live.body(name)`.
+        They are the exact solution of the equations of motion at the current node, with the current inputs and loads.
+        Limits and contacts without friction act as they do just after the node. While a contact with friction is
+        closed, a ValueError is raised. For one body or a point on it, use `live.body(name)`.
         """
         return self._accelerations(slice(None))
 

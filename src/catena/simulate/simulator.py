@@ -225,11 +225,12 @@ class Simulator(BatchRuns, Spoken):
         return live.start(plan.at([state]), state)
 
     def linearize(self, state: State | None = None) -> LinearModel:
-        """Return how a step from a state follows small changes there: x' = A x + B v, in discrete time; exact.
+        """Return the exact linear model x' = A x + B v of one step from a state, in discrete time.
 
-        x are changes of joint coordinates and rates, x' the same one step later, v changes of the inputs, which are
-        held during the step. For trees with forces along their joint coordinates. Its `dt` is that of the
-        simulator: `control.ss(*model.matrices, model.dt)`.
+        x are small changes of joint coordinates and rates, x' the same one step later, and v changes of the inputs,
+        which are held during the step. For trees with forces along their joint coordinates; a ValueError names
+        everything else, and a step in which a hard limit, a contact or a rope acts. Its `dt` is that of the simulator:
+        `control.ss(*model.matrices, model.dt)`.
         """
         return self.start(state).linearize()
 
