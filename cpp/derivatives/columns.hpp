@@ -1,8 +1,8 @@
-// Many right-hand sides at once for the matrix that the articulated solver has factored: efforts of freedoms to
-// motions.
+// Solves for many right-hand sides at once with the matrix that the articulated solver has factored: columns of efforts
+// of the freedoms become columns of motions.
 //
-// Columns are worked on in pairs of registers, so that what waits for one may work on the other. Where all freedoms are
-// eliminated one by one, their pivots are seen from the origin first: then nothing has to be moved from link to link.
+// Columns are processed in pairs of registers, whose operations are independent, to hide their latency. If all freedoms
+// are eliminated one by one, their pivots are first referred to the origin, so nothing is shifted from link to link.
 #pragma once
 
 #include "derivatives/freedoms.hpp"
@@ -25,7 +25,7 @@ CATENA_INLINE Vec3<Wide> times(const Mat3<double>& m, Vec3<Wide> a) {
 }
 constexpr int wide_width = 2 * lane_width;
 
-// one freedom, seen from the origin
+// one freedom, referred to the origin
 struct Pivot {
   Six old, now;  // directions
   Vec3<double> up, ur, row_P, row_R;
@@ -41,8 +41,7 @@ struct ColumnSolver {
   Wide* first;                    // (freedom)
   const Layout& layout = freedom.layout;
 
-  // (freedom, columns) in place, rows of `stride` numbers; columns from `units` on are known to begin with the freedom
-  // of the same number, the one after the other
+  // (freedom, columns) in place, rows of `stride` numbers; column `units` + k must be a unit effort on freedom k
   void solve(double* at, long stride, int columns, int units) {
     bool swivels = false;
     for (int i = 0; i < layout.link_count; ++i) swivels |= FreedomTable::has_swivel(layout.link[i]);
@@ -55,7 +54,7 @@ struct ColumnSolver {
   static CATENA_INLINE Wide load(const double* p) { return {load_lane(p), load_lane(p + lane_width)}; }
   static CATENA_INLINE void store(double* p, Wide v) { store_lane(p, v.a), store_lane(p + lane_width, v.b); }
   static CATENA_INLINE Wrench<Wide> nothing() { return {widen(Vec3<double>{0, 0, 0}), widen(Vec3<double>{0, 0, 0})}; }
-  // whether the next link is not the only one that hangs on this one
+  // whether the next link is not the only child of this one
   bool ends(int i) const { return i + 1 == layout.link_count || !freedom.only[i + 1]; }
 
   void look_from_origin() {
@@ -76,7 +75,7 @@ struct ColumnSolver {
       }
     }
   }
-  // the first column is that of a unit effort on a freedom if `unit` is one
+  // if `unit` is not negative, the columns must be unit efforts on the freedoms from `unit` on
   void solve_plain(double* at, long stride, int unit) {
     const int n = freedom.count;
     int last = n - 1;
@@ -115,7 +114,7 @@ struct ColumnSolver {
       if (ends(i)) moved[i] = {v, w};
     }
   }
-  // from link to link, as the solver does
+  // each link in its own frame, as in the solver
   void solve_local(double* at, long stride) {
     const auto effort = [&](int f) { return load(at + f * stride); };
     const auto three = [&](int f) -> Vec3<Wide> { return {effort(f), effort(f + 1), effort(f + 2)}; };
@@ -197,7 +196,7 @@ struct ColumnSolver {
   const Swivel<double>& swivel_of(const Segment& s, int i) const { return solver.swivel[s.slot + i - s.first]; }
 
  public:
-  // the axes along which a link turns by a quaternion, those of its parent, at the node and at the end of the step
+  // axes of the rotations of a swivel, those of the parent, at the node; below, at the end of the step
   Mat3<double> frame_above(int i) const {
     const int parent = layout.link[i].parent;
     return parent < 0 || FreedomTable::is_floating(layout.link[i]) ? diagonal(1.0) : solver.body[parent].R;
@@ -211,7 +210,7 @@ struct ColumnSolver {
   }
 };
 
-// Y += N X, rows of N and of X by themselves
+// Y += N X
 struct Product {
   const double* N;
   long n_stride;
@@ -219,7 +218,7 @@ struct Product {
   double* Y;
   long stride;
   int count;
-  // so many rows and registers of columns at a time
+  // one block of `rows` rows and `registers` registers of columns
   template <int rows, int registers>
   CATENA_INLINE void tile(int row, int column) const {
     Lane y[rows][registers];

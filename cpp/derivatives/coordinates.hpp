@@ -1,12 +1,13 @@
-// From the freedoms of the solver to the user's coordinates and rates, of small changes at a node.
+// Small changes at a node, converted from the freedoms of the solver (q, r) to the user's coordinates and rates (q',
+// r').
 //
-// Turns and slides about single axes differ by an order and a sign. What turns by a quaternion differs by a matrix P of
-// how coordinates move, q = P q', which may turn with the pose: rates then change by r = P r' + W q'.
+// Rotations and translations along single axes differ only in order and sign. For rotations by a quaternion, q = P q'
+// with a matrix P that may depend on the pose: rates then change by r = P r' + W q'.
 //
 //     ball         P = F of the joint's frame, on body a, which is the parent; W = 0
 //     ball, on b   the link is body a: P = -Q, Q = R_parent^T R F, W q' = Q (q' x r')
-//     Free         position of the joint's point, c from there to the center: P = [F -[c]x F; 0 F], W q' = w x (F q' x
-//     c) floating     the solver's own
+//     Free         the joint's point, with c from there to the center: P = [F -[c]x F; 0 F], W q' = w x (F q' x c)
+//     floating     those of the solver
 #pragma once
 
 #include "derivatives/freedoms.hpp"
@@ -21,11 +22,11 @@ struct CoordinateChange {
 
 struct Coordinates {
   const FreedomTable& freedom;
-  TreeMotion& tree;             // numbered
+  TreeMotion& tree;             // with its freedoms numbered
   CoordinateChange *old, *now;  // (link)
   const Layout& layout = freedom.layout;
 
-  // at the node where the bodies are, with velocities of their centers
+  // at the current node of the bodies, with the velocities of their centers
   void find(CoordinateChange* change, const Body<double>* body, const Six* velocity) const {
     for (int i = 0; i < layout.link_count; ++i) {
       CoordinateChange& to = change[i] = {};
@@ -58,7 +59,7 @@ struct Coordinates {
     }
   }
 
-  // X and Y (freedom, stride), changes of positions and rates by those at the beginning and by inputs, into A and B
+  // converts X and Y (freedom, stride), derivatives of positions and rates by initial ones and inputs, into A and B
   void write(double* X, double* Y, long stride, int inputs, double* A, double* B) const {
     const int n = freedom.count;
     for (int i = 0; i < layout.link_count; ++i) {
@@ -93,7 +94,7 @@ struct Coordinates {
       to[row + 2][column + k] = columns[k].z;
     }
   }
-  // every freedom, its place among the user's, and its sign
+  // calls use(freedom, index of the user's coordinate, sign) for every freedom
   template <class Use>
   void each(Use&& use) const {
     for (int i = 0; i < layout.link_count; ++i) {

@@ -1,7 +1,7 @@
-// Freedoms of a tree as columns: a motion of six numbers for each, and which of them move which links.
+// Freedoms of a tree as columns: a spatial velocity of six numbers for each, and which freedoms move which links.
 //
-// Motions are seen from one origin, (v, w): v of the point there, w of the turn, so that nothing has to be carried from
-// link to link. The numbers of all freedoms stand side by side, so that products with one of them fill registers.
+// Spatial velocities (v, w) are referred to one common origin: v of the point there, and the angular velocity w. So
+// nothing is shifted from link to link. Equal components of all freedoms are contiguous, for SIMD products.
 #pragma once
 
 #include "base/lane.hpp"
@@ -16,7 +16,7 @@ CATENA_INLINE Six operator+(const Six& a, const Six& b) { return {a.v + b.v, a.w
 CATENA_INLINE Six operator-(const Six& a, const Six& b) { return {a.v - b.v, a.w - b.w}; }
 CATENA_INLINE Six operator*(double s, const Six& a) { return {s * a.v, s * a.w}; }
 CATENA_INLINE double dot(const Six& a, const Six& b) { return dot(a.v, b.v, a.w, b.w); }
-// how b changes where it moves with a
+// spatial cross product: the rate of b if it moves with a
 CATENA_INLINE Six motion_cross(const Six& a, const Six& b) {
   return {cross(a.w, b.v) + cross(a.v, b.w), cross(a.w, b.w)};
 }
@@ -27,7 +27,7 @@ CATENA_INLINE Lane load_lane(const double* p) {
 }
 CATENA_INLINE void store_lane(double* p, Lane v) { *reinterpret_cast<Unaligned*>(p) = v.v; }
 
-// columns of rows of freedoms, in whole registers and one more
+// length of a padded row of freedoms: whole registers, and one more
 constexpr int padded_row(int count) { return (count + lane_width - 1) / lane_width * lane_width + lane_width; }
 
 // (6, freedom)
@@ -41,7 +41,7 @@ struct Motions {
   CATENA_INLINE Six get(int f) const {
     return {{at[f], at[pad + f], at[2 * pad + f]}, {at[3 * pad + f], at[4 * pad + f], at[5 * pad + f]}};
   }
-  // products of one wrench with the turns of several freedoms, from the j-th on, and with all of their motions
+  // products of one torque, or of one wrench, with the motions of the freedoms from the j-th on, a register full
   CATENA_INLINE Lane turns(Vec3<double> t, int j) const {
     return Lane(t.x) * load_lane(at + 3 * pad + j) + Lane(t.y) * load_lane(at + 4 * pad + j) +
            Lane(t.z) * load_lane(at + 5 * pad + j);
@@ -53,18 +53,18 @@ struct Motions {
   }
 };
 
-// of a layout: where freedoms are, and which of them move which others
+// of a layout: the links of the freedoms, and which freedoms move which others
 struct FreedomTable {
   const Layout& layout;
   int count, pad;
-  int *owner, *rank;  // (freedom) its link, and its place in that link's joint
-  char* swivels;      // (freedom) it is one of three that turn a link by a quaternion
-  char* only;         // (link) it is the only child of its parent, and next to it
-  double* mask;       // (freedom, pad) 1 for those that move the link of the first, itself and those before it
+  int *owner, *rank;  // (freedom) its link, and its index in the joint of that link
+  char* swivels;      // (freedom) it is one of the three of a rotation by a quaternion
+  char* only;         // (link) it is the only child of its parent, which precedes it
+  double* mask;       // (freedom, pad) 1 for freedoms that move this one: itself, and those nearer to the root
 
   static bool is_floating(const LinkInfo& info) { return manner_of(info.branch) == floating_manner; }
   static bool has_swivel(const LinkInfo& info) { return manner_of(info.branch) >= swivel_manner; }
-  // the first of the three freedoms that turn such a link
+  // the first of the three rotations of a swivel
   static int first_turn(const LinkInfo& info) { return info.variable + (is_floating(info) ? 3 : 0); }
 
   void fill() {
@@ -72,7 +72,7 @@ struct FreedomTable {
     for (int i = 0; i < layout.link_count; ++i) {
       const int parent = layout.link[i].parent;
       only[i] = parent >= 0 && parent == i - 1;
-      // a second child of a link comes after all that hangs on the first
+      // a second child of a link follows the whole subtree of the first
       if (parent >= 0 && parent < i - 1 && parent + 1 < i) only[parent + 1] = 0;
     }
     for (int i = 0; i < layout.link_count; ++i) {

@@ -1,27 +1,28 @@
-// Sums over subtrees, and the matrices of a step in the freedoms of a tree that are products with them.
+// Sums over subtrees, and the matrices of a linearized step that are computed from them.
 //
-// One step, linearized, in the freedoms of a tree [dq by positions, dr by rates, du by efforts that are held]:
+// One step, linearized, in the freedoms of a tree [dq changes of positions, dr of rates, du of held efforts]:
 //
 //     K dq3 = N2 dq2 + h M2 dr2 + h^2/2 du,       M3 dr3 = N3 dq3 - K^T dq2 / h + h/2 du.
 //
-// With directions s of the freedoms at the old node and s' at the new one, sums over the links below a freedom, W_i and
-// E_i the wrenches through its joint (sum of h P - h p2 - h^2/2 f2 below it; of p3 - M3 u3), V_j the motion of the link
-// behind freedom j, a_j = V_j x s_j, I the inertia, l = I V the momentum, and x, x* the products of motions with
-// motions and wrenches:
+// The directions of the freedoms are s at the old node and s' at the new one. Sums are over the subtree of a freedom:
+// W_i of h P - h p2 - h^2/2 f2 and E_i of p3 - M3 u3, the wrenches through its joint, and the inertia I. V_j is the
+// spatial velocity on the far side of freedom j, a_j = V_j x s_j, and l = I V the momentum; x and x* are the spatial
+// cross products of motions with motions and with wrenches:
 //
-//     K_ij  =  s_i . D s'_j                                               Newton's matrix, its factor is the solver's
+//     K_ij  =  s_i . D s'_j                                               Newton's matrix, factored by the solver
 //     M_ij  =  s_i . I s_j
 //     N2_ij = -s_i . (Y2 s_j - h (s_j x* l + I a_j)) - [i below j] (s_j x s_i) . W_i
 //     N3_ij =  s'_i . (Y3 s'_j - s'_j x* l - I a_j)  + [i below j] (s'_j x s'_i) . E_i
 //
-// where at a link's center Y2 = (-m dx, -H^T phi + dx x (m d - h^2/2 f2)), Y3 = (m dx, H phi)/h + (0, dx x p3). Long
-// chains would lose the digits of 1/h times the condition of M, so changes are solved for, dq3 = dq2 + e:
+// where at a link's center Y2 = (-m dx, -H^T phi + dx x (m d - h^2/2 f2)), Y3 = (m dx, H phi)/h + (0, dx x p3). In long
+// chains, rounding errors would grow by 1/h times the condition of M, so e in dq3 = dq2 + e is the unknown:
 //
 //     K e = (N2 - K) dq2 + h M2 dr2 + h^2/2 du,   M3 dr3 = (N3 - K^T/h) dq2 + N3 e + h/2 du,
 //
-// whose differences are sums of differences: D^T s - D s' = -(D (s' - s) + Q s), Q s = (m w x d, -h L_P x w).
+// The differences N2 - K and N3 - K^T/h are computed without cancellation, as D^T s - D s' = -(D (s' - s) + Q s) with
+// Q s = (m w x d, -h L_P x w).
 //
-// For i below j the momenta cancel between the two terms of N2 and N3: they are left out of both there.
+// For i below j the momenta cancel between the two terms of N2 and N3, so both terms leave them out there.
 #pragma once
 
 #include "derivatives/freedoms.hpp"
@@ -40,17 +41,17 @@ CATENA_INLINE Mat3<double> turned_points(Vec3<double> x, Vec3<double> md, Vec3<d
   return q;
 }
 
-// of a link and all that it carries, seen from the origin
+// sums over a link and its subtree, referred to the origin
 struct Subtree {
   double mass;
-  Vec3<double> moment;            // mass times place
-  Mat3<double> inertia;           // against turns about the origin
+  Vec3<double> moment;            // mass times position
+  Mat3<double> inertia;           // rotational, about the origin
   Vec3<double> momentum, spin;    // l
-  Vec3<double> force, torque;     // what goes through the joint, momenta left out
-  Vec3<double> push;              // what Y turns displacements into torques by
-  Mat3<double> pushed;            // the same where links turn
-  Vec3<double> moment2, moment3;  // mass times place at the two ends of what D leads between
-  Mat3<double> D;                 // of turns
+  Vec3<double> force, torque;     // wrench through the joint, without momenta
+  Vec3<double> push;              // part of Y that maps displacements to torques
+  Mat3<double> pushed;            // the same for rotations
+  Vec3<double> moment2, moment3;  // mass times position on the left and on the right of D
+  Mat3<double> D;                 // its rotational part
   Vec3<double> shift;             // mass times displacement over the step
   Mat3<double> Q;
 };
@@ -68,7 +69,7 @@ struct SubtreeSums {
   const int n = freedom.count;
   const long pad = freedom.pad;
 
-  // from what each link adds to what it and all that it carries do
+  // turns the terms of single links into sums over their subtrees
   void gather() {
     for (int i = freedom.layout.link_count - 1; i > 0; --i)
       if (freedom.layout.link[i].parent >= 0) subtree[freedom.layout.link[i].parent] += subtree[i];
@@ -77,8 +78,8 @@ struct SubtreeSums {
     return {c.mass * s.v + cross(s.w, c.moment), cross(c.moment, s.v) + c.inertia * s.w};
   }
 
-  // N2 or N3 but for D, times `sign`, as a lower half and a transposed upper one (freedom, pad); `scale` is h or 1.
-  // `masses` gets the lower half of M times `mass_scale`, if it is there.
+  // N2 or N3 without D, times `sign`, as a lower half and a transposed upper one (freedom, pad); `scale` is h or 1.
+  // `masses`, if given, receives the lower half of M times `mass_scale`.
   void find_slopes(Motions s, Motions a, double scale, double sign, double* lower, double* upper, double* masses,
                    double mass_scale) const {
     for (int f = 0; f < n; ++f) {
@@ -112,7 +113,7 @@ struct SubtreeSums {
     for (int f = 0; f < n; ++f)
       if (freedom.swivels[f]) lower[f * pad + f] = dot(above[f], s.get(f));
   }
-  // adds factor s_i . (D d_j + Q q_j), d and q any motions of the freedoms, none if q is
+  // adds factor s_i . (D d_j + Q q_j), where d and q are motions of the freedoms; without q, only the first term
   void add_masses(Motions s, Motions d, const Motions* q, double factor, double* lower, double* upper) const {
     for (int f = 0; f < n; ++f) {
       const Subtree& c = subtree[freedom.owner[f]];

@@ -1,9 +1,10 @@
-// A step of a tree from the node where a run stands, linearized: how coordinates and rates at its end follow those at
-// its beginning, and efforts that are held over it. Exact: the equations are those of subtree_sums.hpp. A composed step
-// is made of plain ones, whose matrices are multiplied.
+// A step of a tree from the current node of a run, linearized: the derivatives of coordinates and rates at its end with
+// respect to those at its beginning, and to efforts that are held during the step. They are exact; subtree_sums.hpp has
+// the equations. For a composed step, the matrices of its plain steps are multiplied.
 //
-// Freedoms are first those of the solver: a turn or slide of a joint's axis as it is, the turn of a link on a ball
-// along axes of its parent, the motion of what floats along the world's. `put_in_coordinates` leads to the user's.
+// Freedoms are first those of the solver: rotations and translations along joint axes, rotations of ball joints along
+// the axes of the parent, and motions of floating links along world axes. `Coordinates::write` converts the result to
+// the user's coordinates.
 #pragma once
 
 #include "args/linear.hpp"
@@ -14,7 +15,7 @@
 
 namespace catena::CATENA_ISA {
 
-// how the force of a law on the interval falls with its measure at both ends, and that at the node
+// slopes of the force of a law by its measure: on the interval, by the values at both ends; and at the node
 struct LawSlopes {
   double begin, end, node;
 };
@@ -22,7 +23,7 @@ inline LawSlopes slopes_of(const LawInfo& law, double phi2, double phi3, const S
   LawSlopes s = {0, 0, 0};
   stage_force<double>(law, phi2, phi3, stage, s.end);
   const double middle = 0.5 * (phi2 + phi3), v = (phi3 - phi2) * stage.per_dt;
-  // what depends on the motion alone has opposite slopes at both ends
+  // a force that depends on the difference alone has opposite slopes at both ends
   double together = 0;
   if (law.side == 0 || s.end != 0)
     if (law.implicit > 0) together -= law.stiffness;
@@ -33,17 +34,17 @@ inline LawSlopes slopes_of(const LawInfo& law, double phi2, double phi3, const S
   return s;
 }
 
-// arrays that it works in
+// working arrays
 struct StepRoom {
   Six *old_motion, *new_motion;          // (link) velocities of the center
   Vec3<double>*moved, *half_spin;        // (link) over the step
-  Mat3<double>* H;                       // (link) against turns over the step
-  Motions s2, s3, change, a2, a3;        // directions, what is added to them over the step, and V x s
+  Mat3<double>* H;                       // (link) rotational inertia over the step
+  Motions s2, s3, change, a2, a3;        // directions, their changes over the step, and V x s
   double *lower, *upper, *full, *above;  // (freedom, pad)
-  double* effort;                        // (input) of a unit of it on a freedom
+  double* effort;                        // (input) effort on its freedom per unit of the input
   int* input_freedom;
-  double *by_begin, *by_end, *by_node, *rotor;  // (freedom) of laws on it
-  double *X, *Y;                                // (freedom, stride): by positions, rates and inputs
+  double *by_begin, *by_end, *by_node, *rotor;  // (freedom) sums over the laws that act on it
+  double *X, *Y;                                // (freedom, stride): derivatives by positions, rates and inputs
 };
 
 struct TreeStep : StepRoom {
@@ -65,7 +66,7 @@ struct TreeStep : StepRoom {
   int inputs() const { return run.args.input_count; }
   long stride() const { return stride_of(layout, inputs()); }
 
-  // into A and B; leads the run to the next node. `room` is for as many numbers as A and B have, twice A.
+  // writes A and B, and takes the run to the next node; `room` has the size of A twice and of B once
   LinearOutcome find(const Coordinates& coordinates, double* A, double* B, double* room) {
     freedom.fill();
     const long size = 2L * n, a = size * size, b = size * inputs();
@@ -89,7 +90,7 @@ struct TreeStep : StepRoom {
   }
 
  private:
-  // adds the product of a square matrix (2 freedom, 2 freedom) with one of so many columns
+  // adds the product of A (2 freedom, 2 freedom) and X (2 freedom, columns)
   void follow(const double* A, const double* X, double* to, long columns) const {
     for (int i = 0; i < 2 * n; ++i)
       for (int j = 0; j < 2 * n; ++j)
@@ -158,12 +159,12 @@ struct TreeStep : StepRoom {
         if (a) a->put(turn, motion_cross(own, s.get(turn)));
         if (!floats) continue;
         s.put(info.variable + k, {axes[k], {0, 0, 0}});
-        // behind the shift alone
+        // with the velocity of the shift alone
         if (a) a->put(info.variable + k, motion_cross({velocity[i].v, {0, 0, 0}}, s.get(info.variable + k)));
       }
     }
   }
-  // s' - s, without loss where joints turn or slide along one axis
+  // s' - s, without cancellation for the first axis of a joint
   void find_changes() const {
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
@@ -211,7 +212,7 @@ struct TreeStep : StepRoom {
   static double servo_part(const LawInfo& law, const double* number) {
     return number == &law.target ? law.kp : number == &law.target_rate ? law.kd : 0;
   }
-  // whether a servo is not at its limit over the step
+  // whether a servo stays below its effort limit over the step
   bool is_within(int l) const {
     const LawInfo& law = layout.law[l];
     const double by = law.sign * moved_by(layout, law, solver.z);
@@ -220,7 +221,7 @@ struct TreeStep : StepRoom {
                      law.kd * (stage.rate - by * stage.per_dt)) < law.limit;
   }
 
-  // N2 - K, h M2 and h^2/2
+  // right-hand sides of K e: N2 - K, h M2 and h^2/2
   void lead_to_positions() const {
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];
@@ -254,7 +255,7 @@ struct TreeStep : StepRoom {
     }
     for (int k = 0; k < inputs(); ++k) X[input_freedom[k] * stride() + 2 * n + k] = 0.5 * h * h * effort[k];
   }
-  // (N3 - K^T/h) dq2 + N3 e + h/2
+  // right-hand sides of M3 dr3: (N3 - K^T/h) dq2 + N3 e + h/2 du
   void lead_to_rates() const {
     for (int i = 0; i < layout.link_count; ++i) {
       const LinkInfo& info = layout.link[i];

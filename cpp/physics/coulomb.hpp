@@ -4,18 +4,18 @@
 //
 //     0 <= n  perp  g >= 0,     |t| <= mu n,  s = 0 inside the disk,  t = -mu n s/|s| on its rim
 //
-// is F(l, g, s) = 0 with a_n = n - r g, a_t = t - r_t s, r one over the compliance of a row, and
+// is F(l, g, s) = 0 with a_n = n - r g, a_t = t - r_t s, where r and r_t are inverse compliances of the rows, and
 //
 //     open     a_n <= 0         F = l
 //     sticks   |a_t| <= mu n    F = (r g, r_t s)
 //     slips    otherwise        F = (r g, t - mu n e),   e = a_t/|a_t|.
 //
-// A force at a node acts between two intervals. Where a contact slips steadily its direction is therefore that of the
-// mean of the slips before and after the node, e = a/|a| with a = t - r_t (s + s_before)/2: the force of the slip after
-// it alone errs by the first order where that turns.
+// A force at a node acts between two intervals. Where a contact slips steadily, its direction therefore follows from
+// the mean of the slips before and after the node, e = a/|a| with a = t - r_t (s + s_before)/2. With the slip after the
+// node alone, the error would be of first order if the direction of slip changes.
 //
-// K and S are its derivatives by (g, s) and by l. `eps` on the diagonal of S makes that regular; only the matrix has
-// it, so that the solution does not.
+// K and S are the derivatives of F by (g, s) and by l. `eps` on the diagonal of S makes S regular; it is in the matrix
+// only, so it does not change the solution.
 #pragma once
 
 #include "base/small.hpp"
@@ -24,16 +24,16 @@ namespace catena::CATENA_ISA {
 
 enum class Grip : int { open, sticks, slips };
 
-// Large enough that rounding over eps is below the tolerance, small enough that Newton's method hardly notices.
+// Large enough that rounding divided by eps is below the tolerance, small enough not to slow Newton's method down.
 constexpr double usual_eps = 1e-5, coarse_eps = 1e-3;
 
 struct Coulomb {
   Grip grip = Grip::open;
-  bool pulls = false;           // the multiplier along the normal, which has no friction then
-  double per_n = 1, per_t = 1;  // of S^-1
+  bool pulls = false;           // the normal multiplier is negative, so there is no friction
+  double per_n = 1, per_t = 1;  // factors of S^-1: inverse normal entry, inverse tangential determinant
   double F[3] = {}, K[3][3] = {}, S[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
-  // `stuck`: as if it stuck, whatever the multipliers say; `before`: the slip before, if it is steady
+  // `stuck`: as if it sticks, for any multipliers; `before`: the slip over the step before, if it slips steadily
   CATENA_INLINE void look(const double* l, const double* g, double r, double r_t, double mu, double eps, bool stuck,
                           const double* before = nullptr) {
     for (int k = 0; k < 3; ++k) {

@@ -1,13 +1,13 @@
 // A contact with friction: a pair of features (physics/shapes/feature.hpp), its rows over a step, and Coulomb's law.
 //
-// Its three forces are directions of the old pose, the normal and two tangents, and act on both bodies at one point C,
-// also while the gap is open: momentum is kept. The gap is asked at the new pose. The slip is what the material points
-// of both bodies at a point Q are displaced against each other, exactly, and what the lever from Q to C rolls,
+// Its three forces have the directions of the normal and two tangents at the old pose. They act on both bodies at one
+// point C, also while the gap is open, so momentum is conserved. The gap is that of the new pose. The slip is the exact
+// relative displacement of the material points of both bodies at a point Q, and the rolling of the lever from Q to C,
 //
 //     s = u_b - u_a,     u = d + (R' - R) (Q - x) + 2 eta x (C - Q).
 //
-// Q is the point or center that touches, so a corner that sticks does not creep, and a ball rolls as rows/rolling.hpp
-// has it.
+// Q is the touching point, or the center of the ball. So a corner that sticks does not creep, and a ball rolls as in
+// rows/rolling.hpp.
 #pragma once
 
 #include "physics/coulomb.hpp"
@@ -16,14 +16,14 @@
 
 namespace catena::CATENA_ISA {
 
-// times as far
+// slip is steady if it is this many times as large as the change of slip by friction in a step
 constexpr double steady_slip = 4;
 
 struct Touch {
-  // what the layout says of it
+  // from the layout
   int law = 0, stop = 0;
   int end[2] = {-1, -1};  // links a and b
-  int row = 0;            // of its multipliers among the solver's unknowns
+  int row = 0;            // index of its multipliers among the solver's unknowns
   bool lone = false;      // the solver eliminates it with its only link
   Feature feature = {};
   // the node
@@ -32,27 +32,27 @@ struct Touch {
   Vec3<double> arm[2], lever;
   Wrench<double> force[2][3];  // of the directions, on either end
   double give[3] = {};         // compliance of each row
-  double resistance[3];        // one over it
+  double resistance[3];        // inverse compliance
   bool takes = false;          // it takes part in the equations
-  // force (N, world, on b) over the step before, from which the next one is guessed, and how it has gripped
+  // force (N, world, on b) in the step before, which is the guess for the next one, and the grip in it
   Vec3<double> pressed = {0, 0, 0};
   Grip grip = Grip::open;
-  Vec3<double> slipped = {0, 0, 0};  // at that rate (m/s, world), over the same step
-  bool is_steady = false;            // it slips much farther in a step than friction changes that
-  double before[2] = {0, 0};         // the slip of a step at the rate before
-  // the iterate: gap and slip, their gradients, the law, and what is left of it
+  Vec3<double> slipped = {0, 0, 0};  // slip velocity (m/s, world) in that step
+  bool is_steady = false;            // it slips much farther in a step than friction changes the slip
+  double before[2] = {0, 0};         // slip of a step at that velocity
+  // the iterate: gap and slip, their gradients, the law, and its residual
   double value[3];
   Wrench<double> motion[2][3];
   Coulomb law_there = {};
   double residual[3] = {};
-  // velocities: the multipliers so far, and the rate that the gap is to have
+  // projection of velocities: the current multipliers, and the required rate of the gap
   double impulse[3] = {}, want = 0, approach[3] = {}, bounced[3] = {};
   // the elimination: multiplier increment = -(solved + kept . increment of the link)
   double solved[3];
   Wrench<double> kept[3];
-  Grip aside[2] = {Grip::open, Grip::open};  // put aside while something else is solved for
+  Grip aside[2] = {Grip::open, Grip::open};  // saved while another step is solved
 
-  // a point or ball on a plane of the world, by far the most: everything but its arm is constant
+  // a point or ball on a plane of the world, the most frequent case: everything but its arm is constant
   bool is_plain() const { return feature.kind == FeatureKind::point_plane && !feature.flipped && end[0] < 0; }
   Vec3<double> plane_normal() const { return load3(feature.along_a); }
   double height(Vec3<double> center) const {
@@ -70,7 +70,7 @@ struct Touch {
     end[0] = c.end[0];
     end[1] = c.end[1];
     lone = c.link >= 0;
-    // the anchor on the plane is where the ball's center is
+    // the anchor on the plane is at the height of the ball's center
     feature.radius_b = layout.law[law].ball;
     for (int k = 0; k < 3; ++k) {
       feature.along_a[k] = c.frame_a[6 + k];
@@ -124,7 +124,7 @@ struct Touch {
     find_resistance();
   }
   void find_resistance() {
-    // of the mean of the two, which is the same for all tangents
+    // the mean of both tangents, which does not depend on their directions
     give[1] = give[2] = 0.5 * (give[1] + give[2]);
     for (int k = 0; k < 3; ++k) resistance[k] = 1 / give[k];
   }
@@ -137,7 +137,7 @@ struct Touch {
     if (at_end) return touching(feature, new_pose(body, end[0]), new_pose(body, end[1])).gap;
     return touching(feature, old_pose(body, end[0]), old_pose(body, end[1])).gap;
   }
-  // of the last projection of velocities, along a direction
+  // rate along direction k in the last projection of velocities
   double rate(const Body<double>* body, int k) const {
     double sum = 0;
     for (int e = 0; e < 2; ++e)
@@ -169,7 +169,7 @@ struct Touch {
       slide(b, e, swing, arm_there);
     }
   }
-  // what an end adds to the slip
+  // adds the part of an end to the slip
   void slide(const Body<double>& b, int e, const Vec3<double>& swing, const Vec3<double>& arm_there) {
     const double sign = e == 0 ? -1 : 1;
     const Vec3<double> moved = b.d + swing + 2.0 * cross(b.w.v, lever);
@@ -179,20 +179,20 @@ struct Touch {
       value[k] = dot(t, moved) + (e == 1 && end[0] >= 0 ? value[k] : 0);
     }
   }
-  // a step of so much time begins, in which multipliers are `scale` times the forces
+  // begins a step of length dt, in which multipliers are `scale` times the forces
   void begin(const Layout& layout, double dt, double scale) {
     for (int k = 0; k < 2; ++k) before[k] = dt * dot(slipped, direction[k + 1]);
     const double change = mu(layout) * larger(scale * dot(pressed, direction[0]), 0) / resistance[1];
     is_steady = std::hypot(before[0], before[1]) > steady_slip * change && norm2(slipped) > 0;
   }
-  // the law at the iterate of a step
+  // evaluates the law at the iterate of a step
   void look(const Layout& layout, const Body<double>* body, const double* lambda, double eps, bool stuck) {
     measure(body);
     law_there.look(lambda, value, resistance[0], resistance[1], mu(layout), eps, stuck, is_steady ? before : nullptr);
     for (int k = 0; k < 3; ++k) residual[k] = law_there.F[k];
     grip = law_there.grip;
   }
-  // the law of velocities, at those so far; the increment is to be the whole of both, velocities and multipliers
+  // evaluates the law of velocities at the current ones; the next increment gives velocities and multipliers as a whole
   void look_at_rates(const Layout& layout, double eps, bool stuck) {
     const double rates[3] = {value[0] - want, value[1], value[2]};
     law_there.look(impulse, rates, resistance[0], resistance[1], mu(layout), eps, stuck);
@@ -204,13 +204,13 @@ struct Touch {
     for (int e = 0; e < 2; ++e)
       for (int k = 0; k < 3; ++k) motion[e][k] = force[e][k];
   }
-  // how far the law is from being met (m, or m/s)
+  // violation of the law (m, or m/s)
   double misfit() const {
     double most = 0;
     for (int k = 0; k < 3; ++k) most = larger(most, std::fabs(law_there.F[k]) * give[k]);
     return most;
   }
-  // a row of K times the gradients on an end
+  // a row of factors times the gradients on an end
   CATENA_INLINE Wrench<double> combined(const double* factor, int e) const {
     Wrench<double> w = {factor[0] * motion[e][0].f, factor[0] * motion[e][0].t};
     for (int k = 1; k < 3; ++k) {
@@ -219,7 +219,7 @@ struct Touch {
     }
     return w;
   }
-  // what it adds to the balance of its only link, where its multipliers are `lambda`
+  // adds the contact with multipliers `lambda` to the balance of its only link
   template <class Articulation>
   void close(Articulation& m, const double* lambda) {
     const int e = end[0] >= 0 ? 0 : 1;

@@ -1,10 +1,10 @@
-// Which members of an active set change, where several are wrong, as for linear complementarity problems.
+// Selects which stops of an active set change if several have the wrong state, as in linear complementarity problems.
 //
-// All that are wrong change at once (Kostreva; Judice and Pires), which settles most sets in a few rounds, but may go
-// to and fro. Where they have not become fewer for some rounds, those that pull are let go, and from there the set is
-// built up (Lawson and Hanson): the one that is passed most is held, and where that makes others pull, the way there is
-// gone as far as none of them does, and the first one to pull is let go. What they press with lowers a quadratic form
-// each time, so this ends.
+// At first, all wrong stops change at once (block pivoting: Kostreva; Judice and Pires). This finds most sets in a few
+// rounds, but it can cycle. If the number of wrong stops has not decreased for some rounds, all stops that pull are
+// released, and the set is built up from there (Lawson and Hanson): the stop that is exceeded most is held; if others
+// then pull, the forces move toward the new solution only until the first of them reaches zero, and that stop is
+// released. Each round decreases a quadratic form of the forces, so this ends.
 #pragma once
 
 #include "physics/stop.hpp"
@@ -17,7 +17,7 @@ struct Pivoting {
   bool builds = false;
 
   void begin(int count) { fewest = count + 1, patience = most_patience, builds = false; }
-  // some are wrong, so many
+  // changes stops, of which `wrong` have the wrong state
   template <class Each>
   void change(int wrong, Each&& each) {
     if (builds) return build(each);

@@ -1,12 +1,12 @@
 // Contacts with friction in Newton's method.
 //
-// Which touch, bounce and are caught is for the stops (solve/stops.hpp) to say, of which each of them is one. Here is
-// the law of those that take part: it is looked at after every increment, and a change of grip is a change of the set.
-// A contact with the world is eliminated with its link, where the solver can (`Solver::takes_lone`); any other one is
-// rows (physics/rows/touch.hpp).
+// Each of them is also a stop, and solve/stops.hpp decides which of them touch, bounce or are caught. This file has
+// Coulomb's law of those that take part. It is evaluated after every increment; a change of grip counts as a change of
+// the active set. A contact with the world is eliminated with its link, if the solver can do so (`Solver::takes_lone`);
+// any other contact is rows (physics/rows/touch.hpp).
 //
-// Where velocities are projected, one increment is the whole of them: the law's own iterate, rates and impulses, is
-// kept here.
+// In a projection of velocities, an increment gives the velocities as a whole, not their change. The iterate of the
+// law, its rates and impulses, is therefore stored here.
 #pragma once
 
 #include "physics/stop.hpp"
@@ -14,23 +14,23 @@
 
 namespace catena::CATENA_ISA {
 
-// How far a law may be from being met: of a step (m) and of velocities (m/s), and as parts of what moves.
+// Allowed violation of a law in a step (m) or of velocities (m/s): absolute, and relative to what moves.
 constexpr double most_misfit = 1e-13, least_misfit = 1e-15;
-// Changes of grip after which moves are shortened, and increments of velocities after which none is found.
+// Changes of grip after which increments are shortened, and number of increments of velocities before giving up.
 constexpr int changes_at_length = 5, most_looks = 60;
 
 template <class Solver>
 struct Touches {
   Solver& solver;
   Touch* touch;        // (contact with friction)
-  bool stuck = false;  // the next look takes all to stick
+  bool stuck = false;  // the next evaluation lets all contacts stick
   double eps = usual_eps;
-  double scale = 1;     // multipliers of the step over forces
-  double over = 0;      // time of a step that begins with the impulses of velocities, 0 if none does
-  double misfit = 0;    // the largest, at the last look
-  int looks = 0;        // at velocities, in this solve
-  bool failed = false;  // velocities have not settled
-  double damped = 1;    // parts of an increment of velocities that are taken
+  double scale = 1;     // multipliers of the step per force
+  double over = 0;      // length of a step whose guess is the impulses of velocities, else 0
+  double misfit = 0;    // the largest violation in the last evaluation
+  int looks = 0;        // evaluations at velocities in this solve
+  bool failed = false;  // velocities have not converged
+  double damped = 1;    // fraction of an increment of velocities that is applied
   const Layout& layout = solver.layout;
 
   int count() const { return layout.touch_count; }
@@ -51,7 +51,7 @@ struct Touches {
     solver.clock.rubs = false;
   }
   void place(const Stop& s) { of(s).place(layout, solver.body); }
-  // who takes part
+  // notes which contacts take part
   void watch(const Stop* stop) {
     solver.clock.rubs = false;
     for (int k = 0; k < count(); ++k) {
@@ -63,7 +63,7 @@ struct Touches {
 
   //---- a step ----
 
-  // multipliers begin where those of the step before ended
+  // the forces of the step before are the first guess
   void begin() {
     if (!rub()) return;
     for (int k = 0; k < count(); ++k) {
@@ -76,7 +76,7 @@ struct Touches {
       }
     }
   }
-  // the law at the iterate; true if any grips in another way
+  // evaluates the law at the iterate; true if the grip of any contact changes
   bool look() {
     if (!rub()) return false;
     bool changed = false;
@@ -86,7 +86,7 @@ struct Touches {
       const bool pulled = t.law_there.pulls;
       t.look(layout, solver.body, multipliers(t), eps, stuck);
       const double open = t.misfit();
-      // where it obeys the law either way, a change is none
+      // if the law holds with either grip, it is no change
       changed |= (t.grip != before || t.law_there.pulls != pulled) && open > most_misfit;
       misfit = larger(misfit, open);
     });
@@ -97,7 +97,7 @@ struct Touches {
 
   //---- velocities ----
 
-  // closed ones as if they stuck
+  // lets closed contacts stick
   void rest() {
     each([&](Touch& t) {
       for (int k = 0; k < 3; ++k) t.value[k] = t.impulse[k] = 0;
@@ -107,7 +107,7 @@ struct Touches {
       t.grip = before;
     });
   }
-  // those that arrive, and what has pressed over the last interval
+  // begins with arriving velocities, and with the forces of the last interval
   void begin_rates(double half) {
     if (!rub()) return;
     each([&](Touch& t) {
@@ -120,7 +120,7 @@ struct Touches {
     });
     begin_looks(false);
   }
-  // of the momenta that are to be met
+  // rate of an end that follows from the momenta of the balance
   double arriving(const Touch& t, int e, int k) const {
     const int i = t.end[e];
     if (i < 0 || layout.link[i].mass == 0) return 0;
@@ -161,7 +161,7 @@ struct Touches {
     stuck = false;
     return changed;
   }
-  // after an increment: true if another one is needed
+  // evaluates the law after an increment; true if another increment is needed
   bool settle_rates() {
     double fastest = 0;
     each([&](Touch& t) {
@@ -178,7 +178,7 @@ struct Touches {
     if (++looks == most_looks) {
       failed = eps != usual_eps;
       if (failed) return false;
-      // once more, all sticking, with a matrix that is more regular
+      // again, with all contacts sticking and a more regular matrix
       eps = coarse_eps;
       each([](Touch& t) { t.impulse[0] = t.impulse[1] = t.impulse[2] = 0; });
       look_first(true);
@@ -187,7 +187,7 @@ struct Touches {
     damped = changed && looks > 8 ? (looks % 3 == 0 ? 0.25 : 0.5) : 1;
     if (changed || damped < 1) return true;
     const double enough = most_misfit + 10 * least_misfit * fastest;
-    // rounding over eps keeps it from falling further
+    // rounding divided by eps limits the accuracy
     const bool more = !(misfit < enough || (looks > 3 && misfit > 0.3 * before && misfit < 1e3 * enough));
     if (!more) eps = usual_eps;
     return more;
@@ -203,13 +203,13 @@ struct Touches {
     return changed;
   }
 
-  // energy that friction takes in an impact
+  // energy lost to friction in an impact
   double rubbed(const Touch& t) const {
     double sum = 0;
     for (int k = 1; k < 3; ++k) sum -= 0.5 * t.impulse[k] * (t.approach[k] + t.rate(solver.body, k));
     return sum;
   }
-  // the impact that gives nothing back
+  // begins an impact without restitution
   void begin_plastic() {
     each([](Touch& t) {
       t.want = 0;
@@ -217,13 +217,13 @@ struct Touches {
     });
     begin_looks(true);
   }
-  // between that and the one before
+  // adds to it a part of the difference to the impact with restitution
   void mix(double part) {
     each([&](Touch& t) {
       for (int k = 0; k < 3; ++k) t.impulse[k] += part * (t.bounced[k] - t.impulse[k]);
     });
   }
-  // the one that is farthest from its law, -1 if none takes part
+  // the contact with the largest violation of its law, -1 if none takes part
   int worst() const {
     int found = -1;
     for (int k = 0; k < count(); ++k)
