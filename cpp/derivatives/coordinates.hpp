@@ -1,5 +1,4 @@
-// Small changes at a node, converted from the freedoms of the solver (q, r) to the user's coordinates and rates (q',
-// r').
+// Small changes at a node: from the freedoms of the solver (q, r) to the user's coordinates and rates (q', r').
 //
 // Rotations and translations along single axes differ only in order and sign. For rotations by a quaternion, q = P q'
 // with a matrix P that may depend on the pose: rates then change by r = P r' + W q'.

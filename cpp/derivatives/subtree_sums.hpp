@@ -17,7 +17,7 @@
 // where at a link's center Y2 = (-m dx, -H^T phi + dx x (m d - h^2/2 f2)), Y3 = (m dx, H phi)/h + (0, dx x p3). In long
 // chains, rounding errors would grow by 1/h times the condition of M, so e in dq3 = dq2 + e is the unknown:
 //
-//     K e = (N2 - K) dq2 + h M2 dr2 + h^2/2 du,   M3 dr3 = (N3 - K^T/h) dq2 + N3 e + h/2 du,
+//     K e = (N2 - K) dq2 + h M2 dr2 + h^2/2 du,   M3 dr3 = (N3 - K^T/h) dq2 + N3 e + h/2 du.
 //
 // The differences N2 - K and N3 - K^T/h are computed without cancellation, as D^T s - D s' = -(D (s' - s) + Q s) with
 // Q s = (m w x d, -h L_P x w).
