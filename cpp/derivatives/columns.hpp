@@ -41,13 +41,13 @@ struct ColumnSolver {
   Wide* first;                    // (freedom)
   const Layout& layout = freedom.layout;
 
-  // (freedom, columns) in place, rows of `stride` numbers; column `units` + k must be a unit effort on freedom k
-  void solve(double* at, long stride, int columns, int units) {
+  // (freedom, columns) in place, rows of `stride` numbers
+  void solve(double* at, long stride, int columns) {
     bool swivels = false;
     for (int i = 0; i < layout.link_count; ++i) swivels |= FreedomTable::has_swivel(layout.link[i]);
     if (!swivels) look_from_origin();
     for (int column = 0; column < columns; column += wide_width)
-      swivels ? solve_local(at + column, stride) : solve_plain(at + column, stride, column - units);
+      swivels ? solve_local(at + column, stride) : solve_plain(at + column, stride);
   }
 
  private:
@@ -75,16 +75,11 @@ struct ColumnSolver {
       }
     }
   }
-  // if `unit` is not negative, the columns must be unit efforts on the freedoms from `unit` on
-  void solve_plain(double* at, long stride, int unit) {
-    const int n = freedom.count;
-    int last = n - 1;
-    if (unit >= 0 && unit + wide_width < n) last = unit + wide_width - 1;
-    for (int f = n - 1; f > last; --f) first[f] = Wide(0.0);
+  void solve_plain(double* at, long stride) {
     for (int i = 0; i < layout.link_count; ++i)
       if (ends(i)) received[i] = nothing();
     Wrench<Wide> m = nothing();
-    for (int i = freedom.owner[last]; i >= 0; --i) {
+    for (int i = freedom.owner[freedom.count - 1]; i >= 0; --i) {
       const LinkInfo& info = layout.link[i];
       if (ends(i)) m = received[i];
       for (int f = info.variable + info.axis_count - 1; f >= info.variable; --f) {

@@ -110,14 +110,14 @@ struct TreeStep : StepRoom {
     find_changes();
     find_law_slopes();
     lead_to_positions();
-    columns.solve(X, stride(), column_count(layout, inputs()), 2 * n);
+    columns.solve(X, stride(), column_count(layout, inputs()));
     run.step.commit(h);
     run.node.place(0);
     if (!run.projection.project(run.node.arriving())) return LinearOutcome::unsolved;
     note_velocities(new_motion);
     find_directions(false, new_motion, run.projection.rates, s3, &a3);
     lead_to_rates();
-    columns.solve(Y, stride(), column_count(layout, inputs()), column_count(layout, inputs()));
+    columns.solve(Y, stride(), column_count(layout, inputs()));
     for (int f = 0; f < n; ++f) X[f * stride() + f] += 1;
     coordinates.find(coordinates.now, solver.body, new_motion);
     coordinates.write(X, Y, stride(), inputs(), A, B);

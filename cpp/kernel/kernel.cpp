@@ -101,9 +101,6 @@ const Kernel kernel = {.name = CATENA_ISA_NAME,
                        .linear_size = linear_size,
                        .linear_step = linear_step,
                        .relieve_size = relieve_size,
-                       .relieve = relieve,
-                       .clearances = find_clearances,
-                       .features = find_features,
-                       .sweep = sweep_shapes};
+                       .relieve = relieve};
 
 }  // namespace catena::CATENA_ISA

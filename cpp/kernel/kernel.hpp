@@ -5,7 +5,6 @@
 #include "args/linear.hpp"
 #include "args/reach.hpp"
 #include "args/run.hpp"
-#include "args/shapes.hpp"
 
 namespace catena {
 
@@ -60,9 +59,6 @@ struct Kernel {
   LinearOutcome (*linear_step)(void* workspace, void* room, const LinearArgs&);
   long (*relieve_size)(const Layout&, const LoopGroups&);
   void (*relieve)(const Layout&, const LoopGroups&, void* workspace, const StressArgs&);
-  void (*clearances)(const ClearanceArgs&);
-  void (*features)(const FeatureArgs&);
-  void (*sweep)(const SweepArgs&);
 };
 
 }  // namespace catena

@@ -1,13 +1,11 @@
-// What is computed from poses alone, without a run: poses.cpp, joints.cpp for what is asked of single joints,
-// dynamics.cpp for the equations of motion, and shapes.cpp for distances of shapes; and linear.cpp, which linearizes a
-// step of a run.
+// What is computed from poses alone, without a run: poses.cpp, joints.cpp for what is asked of single joints, and
+// dynamics.cpp for the equations of motion; and linear.cpp, which linearizes a step of a run.
 #pragma once
 
 #include "args/dynamics.hpp"
 #include "args/linear.hpp"
 #include "args/reach.hpp"
 #include "args/run.hpp"
-#include "args/shapes.hpp"
 
 namespace catena::CATENA_ISA {
 
@@ -34,9 +32,6 @@ long dynamics_size(const Layout& layout);
 DynamicsShape dynamics_shape(const Layout& layout, void* workspace, int* coordinate);
 void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& args);
 
-void find_clearances(const ClearanceArgs& args);
-void find_features(const FeatureArgs& args);
-void sweep_shapes(const SweepArgs& args);
 
 long linear_size(const Layout& layout, int inputs);
 LinearOutcome linear_step(void* workspace, void* room, const LinearArgs& args);

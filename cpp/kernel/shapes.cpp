@@ -1,5 +1,5 @@
-// What is asked of shapes at one pose: distances, features, and which are near.
-#include "kernel/queries.hpp"
+#include "kernel/shapes.hpp"
+
 #include "physics/shapes/build.hpp"
 #include "physics/shapes/pair.hpp"
 #include "physics/shapes/sweep.hpp"
@@ -28,6 +28,12 @@ struct Scene {
 };
 
 }  // namespace
+
+}  // namespace catena::CATENA_ISA
+
+namespace catena {
+
+using namespace CATENA_ISA;
 
 void find_clearances(const ClearanceArgs& args) {
   const Scene scene(args.shapes, args.poses);
@@ -76,4 +82,4 @@ void sweep_shapes(const SweepArgs& args) {
   sweep.each_pair(scene.posed, args.margin, [&](int i, int j) { args.pair.push_back(i), args.pair.push_back(j); });
 }
 
-}  // namespace catena::CATENA_ISA
+}  // namespace catena

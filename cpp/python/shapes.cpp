@@ -5,8 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "args/shapes.hpp"
-#include "kernel/kernels.hpp"
+#include "kernel/shapes.hpp"
 #include "python/checks.hpp"
 
 namespace catena {
@@ -27,13 +26,12 @@ std::vector<T> taken(const Numbers& array) {
 
 struct Shapes {
   ShapeArrays arrays;
-  const Kernel& kernel;
   int bodies;
 
-  Shapes(const std::string& name, int body_count, const InInts<-1>& kind, const InInts<-1>& body,
-         const In<-1, 12>& frame, const In<-1, 3>& size, const InInts<-1>& point_count, const In<-1, 3>& point,
-         const InInts<-1>& face_count, const InInts<-1>& corner_count, const InInts<-1>& corner,
-         const InInts<-1, 2>& grid_count, const In<-1, 2>& grid_step, const In<-1>& height)
+  Shapes(int body_count, const InInts<-1>& kind, const InInts<-1>& body, const In<-1, 12>& frame, const In<-1, 3>& size,
+         const InInts<-1>& point_count, const In<-1, 3>& point, const InInts<-1>& face_count,
+         const InInts<-1>& corner_count, const InInts<-1>& corner, const InInts<-1, 2>& grid_count,
+         const In<-1, 2>& grid_step, const In<-1>& height)
       : arrays{.kind = taken<int>(kind),
                .body = taken<int>(body),
                .frame = taken<double>(frame),
@@ -46,7 +44,6 @@ struct Shapes {
                .grid_count = taken<int>(grid_count),
                .grid_step = taken<double>(grid_step),
                .height = taken<double>(height)},
-        kernel(find_kernel(name)),
         bodies(body_count) {
     const Offset n = arrays.count();
     require_size(body, n, "bodies of shapes");
@@ -132,15 +129,15 @@ struct Shapes {
     require(!std::isnan(within), "within must be a number");
     require_size(gap, count, "gaps");
     for (const auto* array : {&normal, &on_a, &on_b}) require_shape(*array, {count, 3}, "normals and points");
-    kernel.clearances({.shapes = arrays,
-                       .poses = poses(position, orientation, {}, {}, 0),
-                       .pair_count = count,
-                       .pair = pairs.data(),
-                       .within = within,
-                       .gap = gap.data(),
-                       .normal = normal.data(),
-                       .on_a = on_a.data(),
-                       .on_b = on_b.data()});
+    find_clearances({.shapes = arrays,
+                     .poses = poses(position, orientation, {}, {}, 0),
+                     .pair_count = count,
+                     .pair = pairs.data(),
+                     .within = within,
+                     .gap = gap.data(),
+                     .normal = normal.data(),
+                     .on_a = on_a.data(),
+                     .on_b = on_b.data()});
   }
 
   void features(const In<-1, 3>& position, const In<-1, 4>& orientation, const std::optional<In<-1, 3>>& velocity,
@@ -154,17 +151,17 @@ struct Shapes {
     require_size(kind, most, "kinds");
     require_shape(gap, {count, most}, "gaps");
     for (const auto* array : {&normal, &point}) require_shape(*array, {count, most, 3}, "normals and points");
-    kernel.features({.shapes = arrays,
-                     .poses = poses(position, orientation, velocity, angular_velocity, time),
-                     .pair = {a, b},
-                     .margin = margin,
-                     .count = count,
-                     .other_position = other_position.data(),
-                     .other_orientation = other_orientation.data(),
-                     .kind = kind.data(),
-                     .gap = gap.data(),
-                     .normal = normal.data(),
-                     .point = point.data()});
+    find_features({.shapes = arrays,
+                   .poses = poses(position, orientation, velocity, angular_velocity, time),
+                   .pair = {a, b},
+                   .margin = margin,
+                   .count = count,
+                   .other_position = other_position.data(),
+                   .other_orientation = other_orientation.data(),
+                   .kind = kind.data(),
+                   .gap = gap.data(),
+                   .normal = normal.data(),
+                   .point = point.data()});
   }
 
   std::vector<std::pair<int, int>> near(const In<-1, 3>& position, const In<-1, 4>& orientation,
@@ -172,7 +169,7 @@ struct Shapes {
                                         const std::optional<In<-1, 3>>& angular_velocity, double time,
                                         double margin) const {
     std::vector<int> flat;
-    kernel.sweep({arrays, poses(position, orientation, velocity, angular_velocity, time), margin, flat});
+    sweep_shapes({arrays, poses(position, orientation, velocity, angular_velocity, time), margin, flat});
     std::vector<std::pair<int, int>> found;
     for (std::size_t k = 0; k < flat.size(); k += 2) found.emplace_back(flat[k], flat[k + 1]);
     return found;
@@ -188,11 +185,11 @@ void bind_shapes(nb::module_& m) {
   m.attr("most_features") = most_told_features;
   const nb::object none = nb::none();
   nb::class_<Shapes>(m, "Shapes", "Shapes that collide, as flat arrays.")
-      .def(nb::init<const std::string&, int, const InInts<-1>&, const InInts<-1>&, const In<-1, 12>&, const In<-1, 3>&,
-                    const InInts<-1>&, const In<-1, 3>&, const InInts<-1>&, const InInts<-1>&, const InInts<-1>&,
-                    const InInts<-1, 2>&, const In<-1, 2>&, const In<-1>&>(),
-           nb::kw_only(), "kernel"_a, "body_count"_a, "kind"_a, "body"_a, "frame"_a, "size"_a, "point_count"_a,
-           "point"_a, "face_count"_a, "corner_count"_a, "corner"_a, "grid_count"_a, "grid_step"_a, "height"_a)
+      .def(nb::init<int, const InInts<-1>&, const InInts<-1>&, const In<-1, 12>&, const In<-1, 3>&, const InInts<-1>&,
+                    const In<-1, 3>&, const InInts<-1>&, const InInts<-1>&, const InInts<-1>&, const InInts<-1, 2>&,
+                    const In<-1, 2>&, const In<-1>&>(),
+           nb::kw_only(), "body_count"_a, "kind"_a, "body"_a, "frame"_a, "size"_a, "point_count"_a, "point"_a,
+           "face_count"_a, "corner_count"_a, "corner"_a, "grid_count"_a, "grid_step"_a, "height"_a)
       .def("clearances", &Shapes::clearances, nb::kw_only(), "position"_a, "orientation"_a, "pairs"_a, "within"_a,
            "gap"_a, "normal"_a, "on_a"_a, "on_b"_a)
       .def("features", &Shapes::features, nb::kw_only(), "position"_a, "orientation"_a, "velocity"_a = none,

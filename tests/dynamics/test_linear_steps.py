@@ -206,3 +206,14 @@ def test_a_held_limit_is_named() -> None:
         live.step()
     with pytest.raises(ValueError, match="a hard limit acts"):
         live.linearize()
+
+
+@pytest.mark.parametrize("joint", [1, 13, 24])
+def test_a_single_input_of_a_long_chain(joint: int) -> None:
+    """More freedoms than columns in a register: what one motor does is the same as where all joints have motors."""
+    one, all_joints = (ct.scenes.pendulum(24, "revolute", angle=0.3) for _ in range(2))
+    one.add_force(ct.Motor(f"joint{joint}", 0.0))
+    for name in all_joints.joints:
+        all_joints.add_force(ct.Motor(name, 0.0))
+    alone, together = (ct.Simulator(m, dt=0.001).linearize().B for m in (one, all_joints))
+    assert np.abs(alone[:, 0] - together[:, joint - 1]).max() <= 1e-12 * np.abs(together).max()

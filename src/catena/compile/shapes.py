@@ -16,7 +16,6 @@ from ..describe.collisions import Collider, ContactRules, ShapePair, colliders, 
 from ..describe.hulls import Face
 from ..describe.shapes import Shape
 from ..kinematics.clearances import Clearance
-from .compile import default_kernel
 
 if TYPE_CHECKING:
     from ..describe.mechanism import Mechanism
@@ -44,7 +43,6 @@ class ShapeSet:
         solids = [_Solid(one.shape) for one in self.colliders]
         ints, kinds = np.int32, _core.shape_kinds()
         return _core.Shapes(
-            kernel=default_kernel(),
             body_count=len(self.body_rows),
             kind=np.array([kinds.index(solid.kind) for solid in solids], dtype=ints),
             body=np.array([self.body_rows.get(one.owner.name, -1) for one in self.colliders], dtype=ints),
