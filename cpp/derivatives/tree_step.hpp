@@ -75,10 +75,11 @@ struct TreeStep : StepRoom {
       run.newton.select(run.history[k]);
       h = run.parts.part[k] * run.args.dt;
       if (k == 0) {
-        if (const auto outcome = find_part(coordinates, A, B); outcome != LinearOutcome::found) return outcome;
+        if (const auto outcome = find_part(coordinates, k, A, B); outcome != LinearOutcome::found) return outcome;
         continue;
       }
-      if (const auto outcome = find_part(coordinates, part_A, part_B); outcome != LinearOutcome::found) return outcome;
+      if (const auto outcome = find_part(coordinates, k, part_A, part_B); outcome != LinearOutcome::found)
+        return outcome;
       __builtin_memcpy(before, A, sizeof(double) * static_cast<std::size_t>(a));
       __builtin_memset(A, 0, sizeof(double) * static_cast<std::size_t>(a));
       follow(part_A, before, A, size);
@@ -96,14 +97,14 @@ struct TreeStep : StepRoom {
       for (int j = 0; j < 2 * n; ++j)
         for (long k = 0; k < columns; ++k) to[i * columns + k] += A[i * 2L * n + j] * X[j * columns + k];
   }
-  LinearOutcome find_part(const Coordinates& coordinates, double* A, double* B) {
+  LinearOutcome find_part(const Coordinates& coordinates, int part, double* A, double* B) {
     if (!run.projection.project(run.node.arriving())) return LinearOutcome::unsolved;
     origin = solver.body[0].x;
     note_velocities(old_motion);
     find_directions(false, old_motion, run.projection.rates, s2, &a2);
     coordinates.find(coordinates.old, solver.body, old_motion);
     if (run.step.solve(h) != Outcome::converged) return LinearOutcome::unsolved;
-    if (run.stops.holds()) return LinearOutcome::held;
+    if (run.stops.holds() || (part == run.parts.count - 1 && reaches_stop())) return LinearOutcome::held;
     solver.evaluate();
     if (!solver.factor()) return LinearOutcome::unsolved;
     find_directions(true, old_motion, nullptr, s3, nullptr);
@@ -122,6 +123,12 @@ struct TreeStep : StepRoom {
     coordinates.find(coordinates.now, solver.body, new_motion);
     coordinates.write(X, Y, stride(), inputs(), A, B);
     return LinearOutcome::found;
+  }
+
+  // whether a stop that is open is touched or passed where the step ends
+  bool reaches_stop() const {
+    int whose = -1;
+    return run.stops.count() > 0 && run.stops.least_gap(whose) < stop_rounding;
   }
 
   void note_velocities(Six* motion) const {

@@ -32,7 +32,6 @@ long dynamics_size(const Layout& layout);
 DynamicsShape dynamics_shape(const Layout& layout, void* workspace, int* coordinate);
 void find_dynamics(const Layout& layout, void* workspace, const DynamicsArgs& args);
 
-
 long linear_size(const Layout& layout, int inputs);
 LinearOutcome linear_step(void* workspace, void* room, const LinearArgs& args);
 

@@ -237,7 +237,7 @@ struct Touches {
     const Vec3<double> none = {0, 0, 0};
     for (int k = 0; k < count(); ++k) {
       Touch& t = touch[k];
-      t.pressed = t.takes ? (1 / scale) * t.along_directions(multipliers(t)) : none;
+      t.pressed = t.takes && scale != 0 ? (1 / scale) * t.along_directions(multipliers(t)) : none;
       const bool slips = t.takes && t.grip == Grip::slips;
       t.slipped = slips ? (1 / solver.clock.dt) * (t.value[1] * t.direction[1] + t.value[2] * t.direction[2]) : none;
     }

@@ -217,3 +217,19 @@ def test_a_single_input_of_a_long_chain(joint: int) -> None:
         all_joints.add_force(ct.Motor(name, 0.0))
     alone, together = (ct.Simulator(m, dt=0.001).linearize().B for m in (one, all_joints))
     assert np.abs(alone[:, 0] - together[:, joint - 1]).max() <= 1e-12 * np.abs(together).max()
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize("above", [0.0099, 0.00999, 0.01])
+def test_a_step_with_an_impact_is_refused(order: int, above: float) -> None:
+    m = ct.Mechanism(gravity=(0, 0, 0))
+    m.add_body("slider", ct.sphere(0.1, mass=1.0))
+    m.add_joint(ct.Prismatic("world", "slider", axis=(0, 0, 1), at=(0, 0, 0), name="rail"))
+    m.joints["rail"].limits = ct.Limits(lower=0.0, restitution=0.5)
+    state = m.state()
+    state.coordinates, state.rates = (above,), (-1.0,)
+    simulator = ct.Simulator(m, dt=0.01, order=order)
+    with pytest.raises(ValueError, match="a hard limit acts"):
+        simulator.linearize(state)
+    state.coordinates = (0.0101,)
+    assert pytest.approx(np.array(((1, 0.01), (0, 1))), abs=1e-12) == simulator.linearize(state).A

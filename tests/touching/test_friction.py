@@ -359,3 +359,22 @@ def test_members_of_a_batch_rub_as_single_runs_do() -> None:
     batch = simulator.run_batch(steps=30, states=states)
     for member, state in enumerate(states):
         assert np.array_equal(batch[member].position, simulator.run(steps=30, state=state).position)
+
+
+def test_order_1_stands_too() -> None:
+    m = ct.Mechanism()
+    m.add_body("ball", ct.sphere(0.1, mass=1.0), position=(0, 0, 0.1), velocity=(0.5, 0, 0))
+    m.add_contact("ball", radius=0.1, friction=0.5)
+    run = ct.Simulator(m, dt=0.01, order=1).run(duration=1)
+    # it rolls on with 5/7 of its speed, to the first order
+    assert run.velocity[-1, 0, 0] == pytest.approx(0.5 * 5 / 7, rel=0.02)
+
+
+def test_an_accuracy_takes_plain_steps_where_something_rubs() -> None:
+    m = ct.Mechanism()
+    m.add_body("block", ct.box((0.4, 0.3, 0.2), mass=2.0), position=(0, 0, 0.1), velocity=(1.0, 0.3, 0))
+    for x in (-0.2, 0.2):
+        m.add_contact("block", at=(x, 0, 0), friction=0.5)
+    run = ct.Simulator(m, accuracy=1e-4).run(duration=0.2)
+    assert len(run.time) < 1000
+    assert run.checked_error is not None

@@ -93,3 +93,19 @@ def test_files_and_copies_have_each_contact_once(tmp_path: Path) -> None:
     assert list(further.mechanism.contacts) == list(again.mechanism.contacts)
     whole = pickle.loads(pickle.dumps(simulator)).run(duration=1)
     assert np.array_equal(simulator.run(duration=0.5, state=run[-1]).position[-1], whole.position[-1])
+
+
+def test_rules_may_change_in_a_file() -> None:
+    m = on_floor("box", (0.2, 0.3, 0.4), 0.2)
+    again = ct.Simulator(m, dt=0.01).mechanism.copy()
+    again.add_contacts(friction=0.0)
+    again.bodies["thing"].velocity = (0, 1.0, 0)
+    run = ct.Simulator(again, dt=0.001).run(duration=0.1)
+    assert run.velocity[-1, 0] == pytest.approx((0, 1, 0), abs=1e-9)
+
+
+def test_a_contact_of_the_same_name_is_refused() -> None:
+    m = on_floor("sphere", (0.2,), 0.2)
+    m.add_contact("thing", radius=0.2, point=(0, 0, -1), name="skin on floor")
+    with pytest.raises(ValueError, match=r"'skin on floor' has the name of a contact of the shapes 'skin' and 'floor'"):
+        ct.Simulator(m, dt=0.01)

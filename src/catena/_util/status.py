@@ -46,8 +46,8 @@ _SHUT = (
 )
 # where friction finds no force
 _RUBS = (
-    "no force that obeys Coulomb's law is found for {law} in the step at t = {time:.6g} s, where its gap is {gap:.3g} "
-    "m and it slips at {speed:.3g} m/s"
+    "no force that obeys Coulomb's law is found for {law} in the step at t = {time:.6g} s; the last attempt ended "
+    "with a gap of {gap:.3g} m and a slip of {speed:.3g} m/s"
 )
 # where it is no coordinate that starts beyond its limits
 _DEEP = "{stop} starts {size:.3g} m inside its plane; move the body out along the normal"

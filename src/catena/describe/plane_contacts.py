@@ -16,6 +16,7 @@ from .._util.status import CatenaWarning, warn
 from .collisions import Collider, colliders, shape_pairs
 
 if TYPE_CHECKING:
+    from .contacts import Contact
     from .mechanism import Mechanism
 
 # number of pairs that a warning names
@@ -53,14 +54,16 @@ def _expanded(mechanism: Mechanism) -> Mechanism:
         )
         for k, center in enumerate(balls, 1):
             name = f"{one.name} on {plane.name}" + (f" {k}" if len(balls) > 1 else "")
-            # a mechanism saved with a run has them already
+            radius = one.shape.size[0] if one.shape.kind in ("sphere", "capsule") else 0.0
+            # a mechanism saved with a run has them already, by rules that may have changed
             if name in made.contacts:
-                continue
+                _refuse_other(made.contacts[name], one, plane, center, radius)
+                made.remove_contact(name)
             made.add_contact(
                 one.owner.name,
                 plane.owner.name,
                 at=_seen(one, center),
-                radius=one.shape.size[0] if one.shape.kind in ("sphere", "capsule") else 0.0,
+                radius=radius,
                 point=at,
                 normal=normal,
                 friction=pair.friction,
@@ -76,6 +79,17 @@ def _expanded(mechanism: Mechanism) -> Mechanism:
             )
         )
     return made.snapshot()
+
+
+def _refuse_other(known: Contact, one: Collider, plane: Collider, center: Array, radius: float) -> None:
+    """An error if a contact with the name of one that is to be made is another one."""
+    at, normal = one.shape.position + _turned(one, center), _turned(plane, np.array((0.0, 0.0, 1.0)))
+    apart = (known.at - at, known.normal - normal, normal @ (known.point - plane.shape.position), known.radius - radius)
+    same = (known.body, known.other) == (one.owner.name, plane.owner.name)
+    if not (same and all(np.abs(numbers).max() < 1e-9 for numbers in apart)):
+        raise ValueError(
+            f"{known.label} has the name of a contact of the shapes {one.name!r} and {plane.name!r}: rename it"
+        )
 
 
 def _balls(one: Collider) -> Array | None:

@@ -97,12 +97,12 @@ class Accelerations:
                     f"accelerations are not available while {stop.label} is at its limit, as its ground moves; take "
                     "differences of velocities between steps"
                 )
-            if isinstance(stop.item, Contact) and stop.item.friction > 0:
+            side = -1.0 if to_lower < to_upper else 1.0
+            if isinstance(stop.item, Contact) and stop.item.friction > 0 and side * rate > -_LEAVES:
                 raise ValueError(
                     f"accelerations are not available while {stop.item.label} touches, as it has friction; take "
                     "differences of velocities between steps"
                 )
-            side = -1.0 if to_lower < to_upper else 1.0
             if limits.lower == limits.upper:
                 sides[k] = 2.0
             elif side * rate > -_LEAVES:

@@ -82,7 +82,8 @@ class Build:
         """Whether something makes heat of the motion, which steps backwards would have to feed."""
         forces = self.mechanism.forces.values()
         parts = (part for force in forces for part in force.parts)
-        return any(force.slows for force in forces) or any(part.law[name] > 0 for part in parts for name in DISSIPATING)
+        slowed = any(force.slows for force in forces) or self.touch_count > 0
+        return slowed or any(part.law[name] > 0 for part in parts for name in DISSIPATING)
 
     def with_rows(self, rows: RowSelection) -> Build:
         """The same with other rows of loops."""
