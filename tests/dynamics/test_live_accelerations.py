@@ -154,3 +154,11 @@ def test_contacts_that_rub_are_refused() -> None:
     m.bodies["block"].position = (0, 0, 0.1)
     with pytest.raises(ValueError, match="while contact 'heel' touches, as it has friction"):
         Simulator(m, 0.01).start().accelerations()
+
+
+def test_limits_that_are_not_reached_change_nothing() -> None:
+    free, limited = (ct.scenes.pendulum(3, "revolute", angle=0.4) for _ in range(2))
+    for joint in limited.joints.values():
+        joint.limits = ct.Limits(-2.0, 2.0)
+    one, other = (Simulator(m, 0.01).start() for m in (free, limited))
+    np.testing.assert_array_equal(one.accelerations(), other.accelerations())

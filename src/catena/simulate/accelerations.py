@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from .._util.rotation import Array
@@ -50,10 +51,18 @@ class Accelerations:
         self._quick = system.quick()
         if self._quick is not None:
             self._quick.admit(live)
+        # where all stops are limits of coordinates: these, and their bounds
+        self._limited: tuple[NDArray[np.intp], Array, Array] | None = None
+        joints = [(stop.item, stop) for stop in self._stops if isinstance(stop.item, Joint)]
+        if len(joints) == len(self._stops) and all(stop.coordinate in joint.names for joint, stop in joints):
+            places = mechanism.coordinate_places()
+            columns = [places[joint.name].start + joint.names.index(stop.coordinate) for joint, stop in joints]
+            bounds = np.array([(stop.limits.lower, stop.limits.upper) for stop in self._stops]).reshape(-1, 2)
+            self._limited = np.array(columns, dtype=np.intp), bounds[:, 0] + _AT_BOUND, bounds[:, 1] - _AT_BOUND
 
     def at(self, live: Live, moved: dict[int, Limits]) -> Array:
         """Return accelerations and angular accelerations (2, n, 3) of the bodies."""
-        if self._quick is not None and not self._stops:
+        if self._quick is not None and self._is_free(live, moved):
             found = self._quick.find(_BODIES, live, None, True, True)
             if found is not None:
                 return found
@@ -81,6 +90,14 @@ class Accelerations:
         )
         bodies: Array = equations.accelerations_of_bodies(found[None])[0]
         return bodies
+
+    def _is_free(self, live: Live, moved: dict[int, Limits]) -> bool:
+        """Whether it is plain to see that no stop is at its bound."""
+        if self._limited is None or moved:
+            return False
+        columns, lower, upper = self._limited
+        values = live.coordinates[columns]
+        return bool(((values > lower) & (values < upper)).all())
 
     def _standing(self, equations: Equations, moved: dict[int, Limits]) -> tuple[Array, Array, Array]:
         """Return for each stop: -1 or 1 at its lower or upper bound, 2 if both are equal, else 0; its row and drift."""
