@@ -183,6 +183,7 @@ def angles(batch: Batch) -> dict[str, Any]:
 
 
 def test_a_sweep_over_lengths_has_a_row_for_every_linkage(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
     simulate, bars = Simulator(scenes.four_bar(), 0.005, on_inaccurate="ignore"), random_bars(60)
     arguments: dict[str, Any] = {"table": {"bars": bars}, "setup": four_bars, "keep": angles, "steps": 10}
     for chunk in (60, 7):

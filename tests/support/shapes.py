@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize
+import pytest
 
 import catena as ct
 from catena._util import rotation as rot
@@ -82,7 +82,7 @@ def distance(a: Cloud, b: Cloud) -> float:
             "jac": lambda w: np.repeat((0.0, 1.0), (count, len(w) - count)),
         },
     ]
-    found = minimize(
+    found = pytest.importorskip("scipy.optimize").minimize(
         square,
         start,
         jac=True,

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.shapes import KINDS, Cloud, add, distance, two
 
 import catena as ct
 from catena._util import rotation as rot
 from catena._util.rotation import Array
 from catena.kinematics.clearances import Clearance
+from shapes import KINDS, Cloud, add, distance, two
 
 # among polyhedra and capsules a cylinder is a prism; a ball meets its true rim
 CONVEX = [(a, b) for n, a in enumerate(KINDS) for b in KINDS[n:] if {a, b} != {"sphere", "cylinder"}]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.shapes import KINDS, two
 
 import catena as ct
 from catena import _core
 from catena._util import rotation as rot
 from catena._util.rotation import Array
 from catena.compile.shapes import shape_set
+from shapes import KINDS, two
 
 PAIRS = [(a, b) for n, a in enumerate(KINDS) for b in KINDS[n:]] + [("plane", b) for b in KINDS]
 MOST = _core.most_features
