@@ -243,6 +243,7 @@ def test_other_versions_are_refused(done: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ValueError, match=r"not of a sweep, such as 'letter.txt'"):
         study().run(tmp_path, workers=1)

@@ -247,6 +247,7 @@ def test_picture_of_a_single_node(tmp_path):
 
 
 def test_few_nodes_are_drawn_without_corners():
+    pytest.importorskip("matplotlib")
     m = catena.scenes.pendulum(1, "revolute", angle=1.0)
     run = catena.Simulator(m).run(4)
     assert len(run) < 100
