@@ -39,21 +39,21 @@ struct Coordinates {
       if (floats) {
         const Vec3<double> c = -(body[i].R * load3(joint.anchor_b)), w = velocity[i].w;
         const auto lever = [&](Vec3<double> e) { return cross(e, c); };
-        put(to, to.P, 0, 0, F), put(to, to.P, 3, 3, F);
-        put(to, to.P, 0, 3, {lever(F.i), lever(F.j), lever(F.k)});
-        put(to, to.W, 0, 3, {cross(w, lever(F.i)), cross(w, lever(F.j)), cross(w, lever(F.k))});
-        put(to, to.inverse, 0, 0, transpose(F)), put(to, to.inverse, 3, 3, transpose(F));
-        put(to, to.inverse, 0, 3, transpose(F) * Mat3<double>{-lever({1, 0, 0}), -lever({0, 1, 0}), -lever({0, 0, 1})});
+        put(to.P, 0, 0, F), put(to.P, 3, 3, F);
+        put(to.P, 0, 3, {lever(F.i), lever(F.j), lever(F.k)});
+        put(to.W, 0, 3, {cross(w, lever(F.i)), cross(w, lever(F.j)), cross(w, lever(F.k))});
+        put(to.inverse, 0, 0, transpose(F)), put(to.inverse, 3, 3, transpose(F));
+        put(to.inverse, 0, 3, transpose(F) * Mat3<double>{-lever({1, 0, 0}), -lever({0, 1, 0}), -lever({0, 0, 1})});
       } else if (!info.flipped) {
-        put(to, to.P, 0, 0, F), put(to, to.inverse, 0, 0, transpose(F));
+        put(to.P, 0, 0, F), put(to.inverse, 0, 0, transpose(F));
       } else {
         const Mat3<double> above = info.parent < 0 ? diagonal(1.0) : body[info.parent].R;
         const Vec3<double> turning =
             velocity[i].w - (info.parent < 0 ? Vec3<double>{0, 0, 0} : velocity[info.parent].w);
         const Mat3<double> own = body[i].R * F, Q = transpose(above) * own;
         const Vec3<double> rate = -transposed_times(own, turning);
-        put(to, to.P, 0, 0, -1.0 * Q), put(to, to.inverse, 0, 0, -1.0 * transpose(Q));
-        put(to, to.W, 0, 0, {Q * cross({1, 0, 0}, rate), Q * cross({0, 1, 0}, rate), Q * cross({0, 0, 1}, rate)});
+        put(to.P, 0, 0, -1.0 * Q), put(to.inverse, 0, 0, -1.0 * transpose(Q));
+        put(to.W, 0, 0, {Q * cross({1, 0, 0}, rate), Q * cross({0, 1, 0}, rate), Q * cross({0, 0, 1}, rate)});
       }
     }
   }
@@ -85,7 +85,7 @@ struct Coordinates {
   }
 
  private:
-  static void put(const CoordinateChange&, double (&to)[6][6], int row, int column, const Mat3<double>& m) {
+  static void put(double (&to)[6][6], int row, int column, const Mat3<double>& m) {
     const Vec3<double> columns[3] = {m.i, m.j, m.k};
     for (int k = 0; k < 3; ++k) {
       to[row][column + k] = columns[k].x;
